@@ -55,10 +55,10 @@ export class TestOrganization {
       const { service_account_id: serviceAccountId } = await this.app
         .get(ServiceAccountService)
         .add(tx, this.scope, { name: newId('sva'), roles, workspace_ids: [this.workspaceId] });
-      const { key, key_id: keyId } = await this.app
+      const { key, row } = await this.app
         .get(ApiKeyService)
-        .add(tx, this.scope, serviceAccountId, 'test', null);
-      return { serviceAccountId, keyId, key };
+        .add(tx, this.scope, { serviceAccountId, name: 'test', expiresAt: null, allow: null });
+      return { serviceAccountId, keyId: row.key_id, key };
     });
   }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Access, Admission, type Member } from '#platform/auth';
+import { type Access, Admission, checkAllowed, type Member } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { type Endpoint, receiveBody, type ServiceRequest, targetOf } from '#platform/http';
 import { randomHex } from '#platform/ids';
@@ -30,7 +30,11 @@ export const PROXY_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
 
 const ROUTE = { path: PROXY_ROUTE };
 
-const ACCESS: Access = { rule: { kind: 'roles_somewhere', anyOf: PROXY_ROLES }, rateClass: 'proxy' };
+const ACCESS: Access = {
+  rule: { kind: 'roles_somewhere', anyOf: PROXY_ROLES },
+  areas: ['apis'],
+  rateClass: 'proxy',
+};
 
 /**
  * Forwards requests to registered APIs. It is not a Nest controller, because the bytes pass through unparsed in both directions,
@@ -67,9 +71,10 @@ export class ApiProxyEndpoint implements Endpoint {
       if (fault === 'escape') throw basePathEscaped();
       const registered = await this.apis.find(principal.orgId, target.apiId);
       const api = requireAccess(registered, principal, target.apiId);
+      checkAllowed(principal.allow, 'apis', api.api_id, api.name);
       request.context.workspaceId = api.workspace_id;
       if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw basePathEscaped();
-      checkAllowed(api, method);
+      checkUsable(api, method);
       if (api.requests_per_minute !== null) await this.limits.count(api, api.requests_per_minute);
       leave = this.limits.enter(api);
       const upstreamRequest = this.requestOf(request, api, target);
@@ -121,7 +126,7 @@ function requireAccess(api: ApiTarget | null, principal: Member, apiId: string):
 }
 
 /** Throws 409 for an archived API or workspace, and 403 for a method that the API does not allow. */
-function checkAllowed(api: ApiTarget, method: string): void {
+function checkUsable(api: ApiTarget, method: string): void {
   if (api.archived_at) throw problem.conflict('The API is archived. Restore it to use it again.');
   if (api.is_workspace_archived)
     throw problem.conflict('The workspace of the API is archived. Restore it to use the API again.');

@@ -27,6 +27,7 @@ import { ScoringTools } from './tools/scoring.tools';
 import { SearchTools } from './tools/search.tools';
 import { SkillTools } from './tools/skill.tools';
 import { StoreTools } from './tools/store.tools';
+import { AllowedTools } from './tools/allowed-tools';
 import { ToolCalls } from './tools/tool-calls';
 import { ToolCatalogue } from './tools/tool-catalogue';
 import { McpEndpointService } from './transport/mcp-endpoint.service';
@@ -65,6 +66,7 @@ const TOOLS = [
   controllers: [McpController, ProtectedResourceController],
   providers: [
     ...TOOLS,
+    AllowedTools,
     FileResources,
     McpEndpointService,
     PromptCatalogue,

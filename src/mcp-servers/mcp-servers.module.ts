@@ -4,6 +4,7 @@ import { MetricsModule } from '#platform/metrics';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
+import { AllowedToolKind } from './servers/allowed-tool-kind';
 import { CheckMetrics } from './servers/checks/check.metrics';
 import { CheckRepository } from './servers/checks/check.repository';
 import { CheckService } from './servers/checks/check.service';
@@ -36,6 +37,7 @@ import { ToolVersionService } from './servers/tool-version.service';
     ResourcesModule,
   ],
   providers: [
+    AllowedToolKind,
     ServerService,
     ServerRepository,
     ToolRepository,

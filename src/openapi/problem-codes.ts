@@ -76,7 +76,8 @@ export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
 function codesOfCaller({ access }: ProblemTraits): ProblemCode[] {
   if (!access) return [];
   const codes: ProblemCode[] = [...AUTHENTICATION_CODES, 'auth_unavailable', 'account_suspended'];
-  if (access.kind !== 'principal') codes.push('access_denied');
+  // a key can be narrower than its account
+  if (access.kind !== 'principal') codes.push('access_denied', 'forbidden');
   if (access.kind !== 'principal' && access.kind !== 'platform') codes.push('platform_principal_refused');
   return codes;
 }

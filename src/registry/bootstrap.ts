@@ -98,5 +98,6 @@ async function createKey(app: App, tx: Tx, { org_id, service_account_id }: Ids):
   const scope = scopeOf(org_id);
   await app.get(ServiceAccountService, { strict: false }).reinstate(tx, scope, service_account_id, OWNER);
   const keys = app.get(ApiKeyService, { strict: false });
-  return (await keys.add(tx, scope, service_account_id, CREATOR, null)).key;
+  const made = { serviceAccountId: service_account_id, name: CREATOR, expiresAt: null, allow: null };
+  return (await keys.add(tx, scope, made)).key;
 }

@@ -19,6 +19,7 @@ import { ApiKeyEntity } from './service-accounts/api-key.entity';
 import { ApiKeyRepository } from './service-accounts/api-key.repository';
 import { ApiKeyService } from './service-accounts/api-key.service';
 import { ApiKeySecrets } from './service-accounts/api-key-secret';
+import { KeyAllows } from './service-accounts/key-allow';
 import { ServiceAccountEntity } from './service-accounts/service-account.entity';
 import { ServiceAccountRepository } from './service-accounts/service-account.repository';
 import { ServiceAccountService } from './service-accounts/service-account.service';
@@ -42,6 +43,7 @@ const SERVICES = [
   ServiceAccountService,
   ApiKeyService,
   ApiKeySecrets,
+  KeyAllows,
   SigningKeyService,
   OrgSigningService,
   RepoService,

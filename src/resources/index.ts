@@ -1,3 +1,10 @@
+export {
+  type AllowedKind,
+  type AllowedKindName,
+  AllowedKinds,
+  type AllowedResource,
+} from './access/allowed-kinds';
+export { NamedResources } from './access/named-resources.repository';
 export { type AnyOf, holdsAny, requireRole } from './access/any-of';
 export { checkNotMoved, narrowScope, readable, WorkspaceAccess } from './access/workspace-access';
 export {

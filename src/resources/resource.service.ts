@@ -4,6 +4,7 @@ import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
 import { type Page, type RowPage, toPage } from '#platform/paging';
 import { orNotFound, Problem, problem } from '#platform/problem';
+import { AllowedKinds } from './access/allowed-kinds';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
@@ -21,6 +22,7 @@ export class ResourceKit {
     readonly access: WorkspaceAccess,
     readonly audit: AuditLog,
     readonly index: SearchIndex,
+    readonly allowed: AllowedKinds,
   ) {}
 }
 

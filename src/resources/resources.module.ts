@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AllowedKinds } from './access/allowed-kinds';
 import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
@@ -14,6 +15,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntryEntity])],
   providers: [
+    AllowedKinds,
     AuditLog,
     Packagers,
     ReconcileSteps,
@@ -24,6 +26,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     WorkspaceAccessRepository,
   ],
   exports: [
+    AllowedKinds,
     AuditLog,
     Packagers,
     ReconcileSteps,

@@ -143,6 +143,17 @@ export class Resources {
     return app.api(await organization.tokenOf(user_id));
   }
 
+  /** Returns a client with a key that allows only this, of an owner of the organization. */
+  async withKey(app: TestApp, allow: object): Promise<ApiClient> {
+    const { admin, organization } = this;
+    const owner = { name: newId('sva'), roles: ['owner'], workspace_ids: ['*'] };
+    const { body: account } = await admin.post('/registry/v1/service-accounts', owner);
+    const keys = `/registry/v1/service-accounts/${account.service_account_id}/keys`;
+    const { status, body } = await admin.post(keys, { name: 'narrow', allow });
+    if (status !== 201) throw new Error(`The key was not created: ${JSON.stringify(body)}`);
+    return app.api(body.key as string).in(organization.workspaceId);
+  }
+
   /** Returns a client that may call an operation on these resources. */
   callerOf({ path }: { path: string }): ApiClient {
     if (/^\/(eval|telemetry)\//.test(path)) return this.evaluator;

@@ -1,10 +1,11 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension, ApiHeader } from '@nestjs/swagger';
 import type { ServiceRequest } from '#platform/http';
-import type { AccessRule, Principal, Role, Scope } from '#platform/scope';
+import type { AccessRule, Area, Principal, Role, Scope } from '#platform/scope';
 
 export const ACCESS_RULE = 'access:rule';
 export const WORKSPACE_REQUIRED = 'access:workspace';
+export const ALLOWED_BY = 'access:areas';
 
 /** The header that names the workspace of a request. */
 export const WORKSPACE_HEADER = 'X-Service-Workspace-Id';
@@ -51,6 +52,12 @@ export const RequireRoleSomewhere = (...anyOf: [Role, ...Role[]]) =>
  */
 export const RequireRoleInAnyWorkspace = (...anyOf: [Role, ...Role[]]) =>
   behindBearer({ kind: 'roles_somewhere', anyOf, isOfOrganization: true });
+
+/**
+ * Opens a route to keys that are limited to one of these areas. Without it, the area `read` opens routes that only read, and
+ * all other routes are closed to such keys.
+ */
+export const AllowedBy = (...areas: [Area, ...Area[]]) => SetMetadata(ALLOWED_BY, areas);
 
 /** On a controller: all its routes require the workspace header and act within that workspace. */
 export const RequireWorkspace = () =>

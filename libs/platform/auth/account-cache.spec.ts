@@ -12,6 +12,7 @@ const principal = (orgId = 'org_1', expiresInMs = 3_600_000): Principal => ({
   roles: new Set(),
   workspaceRoles: new Map(),
   workspaceIds: null,
+  allow: null,
   credential: { kind: 'token', issuer: 'i', jti: null, expiresAt: new Date(Date.now() + expiresInMs) },
 });
 

@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import type { Role } from '#platform/scope';
+import type { Allow, Role } from '#platform/scope';
 
 /** The account in an organization that a verified token names. */
 export interface TokenSubject {
@@ -7,6 +7,8 @@ export interface TokenSubject {
   /** `user_id` or `service_account_id`. */
   accountId: string;
   orgId: string;
+  issuer: string;
+  jti: string | null;
   /** Creates an unknown user (trusted issuers with `provision`). */
   provision: boolean;
 }
@@ -29,6 +31,8 @@ export interface Account {
   workspaceIds: string[] | null;
   /** Memberships in single workspaces. */
   memberships: { workspaceId: string; roles: Role[] }[];
+  /** What the key allows, or the key that the token was exchanged for. Null for no limits other than the roles. */
+  allow: Allow | null;
 }
 
 /** The stored state of a workspace. */

@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { RATE_LIMIT_CLASS, type RateLimitClass } from '#platform/rate-limit';
-import type { AccessRule } from '#platform/scope';
-import { ACCESS_RULE, WORKSPACE_REQUIRED } from './access.decorator';
+import type { AccessRule, Area } from '#platform/scope';
+import { ACCESS_RULE, ALLOWED_BY, WORKSPACE_REQUIRED } from './access.decorator';
 import { type Access, Admission } from './admission';
 
 /** Admits the requests of controllers by the decorators of their routes. */
@@ -35,6 +35,7 @@ export class AdmissionGuard implements CanActivate {
       rule: this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, targets),
       isInWorkspace:
         this.reflector.getAllAndOverride<boolean | undefined>(WORKSPACE_REQUIRED, targets) === true,
+      areas: this.reflector.getAllAndOverride<readonly Area[] | undefined>(ALLOWED_BY, targets),
       rateClass: this.reflector.getAllAndOverride<RateLimitClass | undefined>(RATE_LIMIT_CLASS, targets),
     };
   }

@@ -9,6 +9,7 @@ import { Problem, problem } from '#platform/problem';
 import { ClientAddresses, type RateLimitClass, RateLimits } from '#platform/rate-limit';
 import {
   type AccessRule,
+  type Area,
   isRead,
   type OrgScope,
   type Principal,
@@ -18,6 +19,7 @@ import {
   scopeOf,
 } from '#platform/scope';
 import { WORKSPACE_HEADER } from './access.decorator';
+import { checkArea } from './allowed';
 import { Authenticator } from './authenticator';
 import { BEARER, bearerCredential, type BearerOptions } from './bearer.strategy';
 import { type Member, scopeWithin, workspaceInHeader, WorkspaceScopes } from './workspace-scopes';
@@ -28,6 +30,8 @@ export interface Access {
   readonly rule: AccessRule | undefined;
   /** The workspace header is required, and the request acts within that workspace. */
   readonly isInWorkspace?: boolean;
+  /** The areas of keys that open the operation. Default: `read` if it only reads, otherwise none. */
+  readonly areas?: readonly Area[] | undefined;
   /** The class of the rate limit. Default: reads or writes. */
   readonly rateClass?: RateLimitClass | undefined;
 }
@@ -86,6 +90,9 @@ export class Admission {
     // rate (429)
     const rateClass = access.rateClass ?? (isReading(request) ? 'reads' : 'writes');
     if (!this.rates.isOff(rateClass)) await this.rates.count(rateClass, principal, response);
+
+    // what the key allows (403)
+    if (principal.allow) checkArea(principal.allow, access.areas ?? (isReading(request) ? READ : NONE));
 
     // workspace (400, 409, 403)
     if (rule && 'anyOf' in rule) {
@@ -166,6 +173,9 @@ export class Admission {
     if (!hasRole || !(await this.workspaces.find(member.orgId, workspaceId))) throw workspaceDenied();
   }
 }
+
+const READ: readonly Area[] = ['read'];
+const NONE: readonly Area[] = [];
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 

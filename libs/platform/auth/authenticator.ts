@@ -62,6 +62,7 @@ export class Authenticator {
         roles: new Set(),
         workspaceRoles: new Map(),
         workspaceIds: new Set(),
+        allow: null,
         credential,
       } satisfies Principal);
     }
@@ -70,6 +71,8 @@ export class Authenticator {
           type: token.type,
           accountId: token.id,
           orgId: token.orgId,
+          issuer: token.issuer.issuer,
+          jti: token.jti,
           provision: token.issuer.provision,
         })
       : null;
@@ -137,6 +140,7 @@ export function buildPrincipal(account: Account, grant: Grant, credential: Crede
         .filter(({ workspaceId }) => within(workspaceId))
         .map(({ workspaceId, roles }) => [workspaceId, expandRoles(roles)]),
     ),
+    allow: account.allow,
     credential,
   });
 }

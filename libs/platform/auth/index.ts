@@ -1,6 +1,7 @@
 export {
   ACCESS_EXTENSION,
   ACCESS_RULE,
+  AllowedBy,
   AnyPrincipal,
   CurrentPrincipal,
   CurrentRequestId,
@@ -26,10 +27,14 @@ export {
   type WorkspaceState,
 } from './account-directory';
 export { type Access, Admission, PUBLIC } from './admission';
+export { checkAllowed, checkArea, mayRead } from './allowed';
 export { AccountChangesModule, AuthModule } from './auth.module';
 export { API_KEY_PREFIX, Authenticator } from './authenticator';
 export {
   type AccessRule,
+  type Allow,
+  type Area,
+  AREAS,
   type Credential,
   expandRoles,
   isRead,
@@ -47,6 +52,7 @@ export {
   type Scope,
   scopeOf,
   type TenantKey,
+  toolKey,
   workspaceScope,
   workspacesWith,
 } from '#platform/scope';

@@ -44,7 +44,8 @@ export class WorkspaceScopes {
 /** Returns the scope of a principal within an existing workspace; null if the principal has no role in it. */
 export function scopeWithin(principal: Member, workspaceId: string, requestId: string | null): Scope | null {
   const roles = rolesIn(principal, workspaceId);
-  return roles.size > 0 ? workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId) : null;
+  if (roles.size === 0) return null;
+  return workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId, principal.allow);
 }
 
 /** Returns the workspace that the header of a request names, if any. Errors: 400 for several workspaces. */

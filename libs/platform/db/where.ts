@@ -82,16 +82,16 @@ export class Where {
   }
 
   /**
-   * Adds the full-text search for a client's `q`, see `prefixQuery`. A `q` without words matches nothing. An empty or
+   * Adds the full-text search for a client's `q`, see `wordsOf`. A `q` without words matches nothing. An empty or
    * missing `q` matches everything.
    *
    * @param unfilled the words of a row whose `search` is still NULL; none if the database always fills it
    */
   addSearch(q: string | undefined, unfilled?: Sql): this {
     if (q === undefined || q.trim() === '') return this;
-    const words = prefixQuery(q);
+    const words = wordsOf(q);
     if (words === null) return this.addScattered(sql`false`);
-    const matches = sql`@@ to_tsquery('simple', ${words})`;
+    const matches = sql`@@ search_prefixes(${words})`;
     const filled = sql`search ${matches}`;
     return this.addScattered(
       unfilled ? sql`(${filled} OR (search IS NULL AND ${unfilled} ${matches}))` : filled,
@@ -138,13 +138,13 @@ const SEPARATORS = /[\s!-/:-@[-`{-~]+/;
 const MAX_WORDS = 32;
 
 /**
- * Returns a `tsquery` text for `to_tsquery('simple', …)`, to match against `search_words`. Every word of a client's `q`
- * must occur, and the last letters of each may be missing. Null for a `q` without words.
+ * Returns the words of a client's `q`, for the database's function `search_prefixes`. Every word must occur, and the last
+ * letters of each may be missing. Null for a `q` without words.
  *
  * @throws 400 `invalid_query` for more than 32 words
  */
-function prefixQuery(q: string): string | null {
+function wordsOf(q: string): string | null {
   const words = q.split(SEPARATORS).filter((word) => /[\p{L}\p{N}]/u.test(word));
   if (words.length > MAX_WORDS) throw problem.invalidQuery('q', `must have at most ${MAX_WORDS} words`);
-  return words.length === 0 ? null : words.map((word) => `'${word}':*`).join(' & ');
+  return words.length === 0 ? null : words.join(' ');
 }

@@ -1,4 +1,5 @@
 export { type AccessRule, isRead } from './access-rule';
+export { type Allow, type Area, AREAS, toolKey } from './allow';
 export {
   type Credential,
   type Principal,

@@ -1,3 +1,4 @@
+import type { Allow } from './allow';
 import { NO_ROLES, type Role } from './roles';
 
 export type PrincipalType = 'user' | 'service_account' | 'platform';
@@ -23,6 +24,8 @@ export interface Principal {
   readonly workspaceRoles: ReadonlyMap<string, ReadonlySet<Role>>;
   /** The workspaces where `roles` apply; null for all of them. */
   readonly workspaceIds: ReadonlySet<string> | null;
+  /** What the key allows, or the key that the token was exchanged for. Null for no limits other than the roles. */
+  readonly allow: Allow | null;
   /** For `GET /registry/v1/me` and for revocation. */
   readonly credential: Credential;
 }

@@ -11,6 +11,7 @@ const account = (changes: Partial<Account> = {}): Account => ({
   roles: [],
   workspaceIds: null,
   memberships: [],
+  allow: null,
   ...changes,
 });
 

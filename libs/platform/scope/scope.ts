@@ -1,3 +1,4 @@
+import type { Allow } from './allow';
 import { holds, type Principal, rolesEverywhere, rolesIn, workspacesWith } from './principal';
 import { NO_ROLES, type Role } from './roles';
 
@@ -19,6 +20,8 @@ export interface OrgScope {
   readonly roles: ReadonlySet<Role>;
   /** Roles that apply to the whole organization. Operations that affect all workspaces need one of them. */
   readonly rolesEverywhere: ReadonlySet<Role>;
+  /** What the caller's key allows. Null for no limits other than the roles. */
+  readonly allow: Allow | null;
   /** `org_id`: rows of the organization. */
   readonly orgKey: TenantKey;
   /** Id of the request, also in its log line; null for the service's own work. */
@@ -50,6 +53,7 @@ export function orgScope(
     principalId,
     roles,
     rolesEverywhere: roles,
+    allow: null,
     orgKey: { column: 'org_id', value: orgId } as const,
     requestId,
     rolesIn: () => roles,
@@ -64,6 +68,7 @@ export function workspaceScope(
   principalId: string,
   roles: ReadonlySet<Role>,
   requestId: string | null = null,
+  allow: Allow | null = null,
 ): Scope {
   return Object.freeze({
     orgId,
@@ -71,6 +76,7 @@ export function workspaceScope(
     principalId,
     roles,
     rolesEverywhere: NO_ROLES,
+    allow,
     orgKey: { column: 'org_id', value: orgId } as const,
     requestId,
     key: { column: 'workspace_id', value: workspaceId } as const,
@@ -86,6 +92,7 @@ export function scopeOf(principal: Principal & { orgId: string }, requestId: str
     principalId: principal.id,
     roles: principal.roles,
     rolesEverywhere: rolesEverywhere(principal),
+    allow: principal.allow,
     orgKey: { column: 'org_id', value: principal.orgId } as const,
     requestId,
     rolesIn: (workspaceId: string) => rolesIn(principal, workspaceId),

@@ -8,6 +8,7 @@ import {
   type CopySource,
   type InstalledArtifact,
   markDrifted,
+  NamedResources,
   newOwned,
   OWNED_READERS,
   OwnedService,
@@ -28,6 +29,7 @@ import {
 import {
   type AgentContent,
   type AgentEntity,
+  type AgentTool,
   type AgentVersionRow,
   AUDITED_FIELDS,
   CONTENT_FIELDS,
@@ -61,6 +63,7 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
     private readonly references: AgentReferences,
   ) {
     super(kit, agents, AGENT, toAgentVersionDto);
+    kit.allowed.add('agents', new NamedResources('agents', 'agent_id'));
   }
 
   /** Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace. */
@@ -88,6 +91,12 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
     const columns = { ...content, acquired_from: source.from };
     const created = { ...newOwned(scope, scope.workspaceId), agent_id: newId('agt'), name, ...columns };
     return this.installCopy(tx, scope, source, created, columns);
+  }
+
+  /** Returns the tools that a live agent declares now, without an access check; null for an unknown or archived agent. */
+  async declaredTools(scope: OrgScope, id: string): Promise<readonly AgentTool[] | null> {
+    const row = await this.rows.find(scope, id);
+    return row && !row.archived_at ? row.tools : null;
   }
 
   /** Errors: 400 for an unknown tool or skill; those of every change. */

@@ -1,5 +1,23 @@
 import { SqlMigration } from './sql-migration';
 
+/** Letters of scripts that do not separate words by blanks: Chinese, Japanese, Thai, Lao, Burmese and Khmer. */
+const UNSPACED =
+  '\\u0e01-\\u0e30\\u0e32\\u0e33\\u0e40-\\u0e46\\u0e4f-\\u0e5b\\u0e81-\\u0eb0\\u0eb2\\u0eb3\\u0ebd-\\u0ec7\\u0ecf-\\u0edf' +
+  '\\u1000-\\u109f\\u1780-\\u17ff\\u2e80-\\u2fdf\\u3005-\\u3007\\u3041-\\u3096\\u309d-\\u309f\\u30a1-\\u30fa\\u30fc-\\u30ff' +
+  '\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\uff66-\\uff9d\\U00020000-\\U0003ffff';
+
+/** Marks that belong to the letter before. */
+const MARKS =
+  '\\u0e31\\u0e34-\\u0e3a\\u0e47-\\u0e4e\\u0eb1\\u0eb4-\\u0ebc\\u0ec8-\\u0ece\\u3099\\u309a\\uff9e\\uff9f';
+
+const LETTER = `[${UNSPACED}][${MARKS}]*`;
+
+/** Maximum number of such letters that a list's search covers, so that the words fit into a tsvector (1 MiB). */
+const UNSPACED_MAX = 70_000;
+
+/** Maximum number of words of a list's search, because each is searched for separately. Further ones are ignored. */
+const SEARCHED_MAX = 64;
+
 /** What every area uses: idempotency keys, the job outbox, rate limits, objects in storage, and functions for searches. */
 export class Platform1795824000000 extends SqlMigration {
   protected readonly sql = `
@@ -66,12 +84,42 @@ export class Platform1795824000000 extends SqlMigration {
       PRIMARY KEY (org_id, sha256)
     );
 
+    -- Returns a text that is not ASCII as to_tsvector needs it: without accents and compatible characters such as full-width letters, and with the letters of UNSPACED in
+    -- overlapping pairs, so that each word of two letters is found wherever it stands. The last letter of a sequence also
+    -- stands alone, so that every single letter is the beginning of a pair or alone. Covers unspaced_max such letters. The functions of pg_catalog are
+    -- qualified, because the search path is empty while a dump is restored.
+    CREATE FUNCTION search_text(given text, unspaced_max integer) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    DECLARE
+      plain text := given;
+      unspaced text;
+    BEGIN
+      IF pg_catalog.octet_length(given) = pg_catalog.length(given) THEN RETURN given; END IF;
+      plain := pg_catalog.normalize(pg_catalog.regexp_replace(
+        pg_catalog.normalize(given, 'NFKD'), '[\\u0300-\\u036f]+', '', 'g'), 'NFKC');
+      plain := pg_catalog.translate(plain, 'øØłŁđĐħĦı', 'oOlLdDhHi');
+      plain := pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(plain, 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
+      plain := pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(plain, 'ẞ', 'SS'), 'Æ', 'AE'), 'Œ', 'OE');
+      IF plain !~ '[${UNSPACED}]' THEN RETURN plain; END IF;
+      unspaced := pg_catalog.substr(pg_catalog.regexp_replace(plain, '[^${UNSPACED}${MARKS}]+', ' ', 'g'), 1, unspaced_max);
+      RETURN pg_catalog.concat_ws(' ', pg_catalog.regexp_replace(plain, '(?:${LETTER})+', ' ', 'g'),
+        pg_catalog.regexp_replace(unspaced, '(${LETTER})(${LETTER})', '\\1\\2 ', 'g'),
+        pg_catalog.regexp_replace(pg_catalog.regexp_replace(unspaced, '(^| )(${LETTER})', '\\1\\2 ', 'g'),
+          '(${LETTER})(${LETTER})', '\\1\\2 ', 'g'));
+    END $$;
+
     -- The words that the list filter q matches. ASCII punctuation separates words, so that a file name, a path or a URL is
     -- found by its parts, which PostgreSQL's parser would keep together. The regular expression uses ranges of code points,
     -- because character classes depend on the locale; translate() would take three times as long.
-    CREATE FUNCTION search_words(text) RETURNS tsvector LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      SELECT pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig,
-        pg_catalog.regexp_replace($1, '[!-/:-@[-\`{-~]+', ' ', 'g'))
+    CREATE FUNCTION search_words(text) RETURNS tsvector LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+      RETURN pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig,
+        pg_catalog.regexp_replace(search_text($1, ${UNSPACED_MAX}), '[!-/:-@[-\`{-~]+', ' ', 'g'));
+
+    -- Returns the query for texts with all of these words, the last letters of which may be missing; null without words.
+    CREATE FUNCTION search_prefixes(words text) RETURNS tsquery LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+      SELECT pg_catalog.string_agg('''' || lexeme || ''':*', ' & ')::pg_catalog.tsquery FROM (
+        SELECT lexeme FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(search_words(words))) lexeme
+        LIMIT ${SEARCHED_MAX}
+      ) searched
     $$;
 
     -- Returns free-form JSON for a search. Metadata may contain any number, but jsonb rejects numbers with more than 16,383

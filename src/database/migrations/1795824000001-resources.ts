@@ -8,6 +8,12 @@ const EXTENSIONS = ['pg_trgm', 'btree_gin', 'cube'];
 /** The last two arguments of translate(): ASCII punctuation, and as many blanks. */
 const PUNCTUATION_TO_BLANKS = `$p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32)`;
 
+/** Maximum number of letters of scripts without blanks that are indexed of each text, see `search_text`. */
+const UNSPACED_MAX = 16_000;
+
+/** Maximum number of lexemes of a word in a query. Only words in scripts without blanks have several, see `search_text`. */
+const LEXEMES_MAX = 16;
+
 /** Tables that all resources share: the audit log, and the search index of `POST /registry/v1/search`. */
 export class Resources1795824000001 extends SqlMigration {
   override async up(runner: QueryRunner): Promise<void> {
@@ -68,10 +74,10 @@ export class Resources1795824000001 extends SqlMigration {
       WITH given AS MATERIALIZED (
         SELECT pg_catalog.translate(text, ${PUNCTUATION_TO_BLANKS}) AS text, weight
         FROM (VALUES
-          (pg_catalog.normalize(name, 'NFKC') || ' '
-            || pg_catalog.regexp_replace(pg_catalog.normalize(name, 'NFKC'), '([a-z0-9])([A-Z])', '\\1 \\2', 'g'), 'A'::"char"),
-          (pg_catalog.substr(pg_catalog.normalize(description, 'NFKC'), 1, 16384), 'B'),
-          (pg_catalog.substr(CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 1, 65536), 'C')
+          (search_text(pg_catalog.normalize(name, 'NFKC'), ${UNSPACED_MAX}) || ' '
+            || pg_catalog.regexp_replace(search_text(pg_catalog.normalize(name, 'NFKC'), ${UNSPACED_MAX}), '([a-z0-9])([A-Z])', '\\1 \\2', 'g'), 'A'::"char"),
+          (search_text(pg_catalog.substr(pg_catalog.normalize(description, 'NFKC'), 1, 16384), ${UNSPACED_MAX}), 'B'),
+          (search_text(pg_catalog.substr(CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 1, 65536), ${UNSPACED_MAX}), 'C')
         ) of_document (text, weight)
       ), read AS MATERIALIZED (
         SELECT weight, pg_catalog.setweight(
@@ -98,15 +104,16 @@ export class Resources1795824000001 extends SqlMigration {
     -- Returns the query for terms that are joined by & or |; null if no word remains. A term is a word, or a word followed
     -- by its parts, separated by blanks; it then also matches if all parts do. A word matches by prefix or by stem; a stem
     -- that equals the word is omitted, because ts_rank would count only one of the two. Stop words are used only if there
-    -- are no other words. weights restricts the query to weights of setweight; by default all match.
+    -- are no other words. Of a word in a script without blanks, at most ${LEXEMES_MAX} pairs of letters are searched for. weights restricts the query to weights of setweight; by default all match.
     CREATE FUNCTION search_query(prefix text, terms text[], joined text, weights text DEFAULT '')
     RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH read AS (
         SELECT place, at,
-          pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, word)) AS plain,
-          pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, word)) AS stems
+          (pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, text)))[:${LEXEMES_MAX}] AS plain,
+          (pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, text)))[:${LEXEMES_MAX}] AS stems
         FROM pg_catalog.unnest(terms) WITH ORDINALITY given (term, place),
-          LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at)
+          LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at),
+          LATERAL search_text(word, ${UNSPACED_MAX}) AS text
       ), written AS (
         SELECT place, at, stems <> '{}' AS has_meaning,
           '((' || (SELECT pg_catalog.string_agg('''' || prefix || lexeme || ''':*' || weights, ' & ')

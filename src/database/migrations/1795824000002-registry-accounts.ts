@@ -126,6 +126,12 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       prefix text NOT NULL,
       -- HMAC-SHA-256, so that the key can neither be read nor guessed without SECRETS_KEY; authentication looks it up
       hash bytea NOT NULL CONSTRAINT api_keys_hash UNIQUE,
+      -- areas and ids of what the key allows; null for all that its account may do
+      allow jsonb,
+      -- limits of calls to models, of gateway keys
+      monthly_budget_usd double precision,
+      requests_per_minute integer,
+      tokens_per_minute integer,
       expires_at timestamptz,
       revoked_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now(),

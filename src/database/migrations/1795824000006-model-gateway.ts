@@ -81,18 +81,13 @@ export class ModelGateway1795824000006 extends SqlMigration {
     CREATE INDEX models_by_target ON models USING gin (targets jsonb_path_ops);
     CREATE INDEX models_search ON models USING gin (search);
 
-    -- The limits of a service account that was created for the gateway
+    -- API keys that were created for the gateway, each with a service account. Their limits are in api_keys
     CREATE TABLE gateway_keys (
       service_account_id text COLLATE "C" PRIMARY KEY REFERENCES service_accounts,
       key_id text COLLATE "C" NOT NULL REFERENCES api_keys,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       name text NOT NULL,
-      -- null for all models of the workspace
-      model_ids text[],
-      monthly_budget_usd double precision,
-      requests_per_minute integer,
-      tokens_per_minute integer,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,

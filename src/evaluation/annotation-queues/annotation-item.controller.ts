@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
 import {
@@ -72,6 +72,7 @@ export class AnnotationItemController {
    * @remarks Answers all scorers of the queue at once. Each answer becomes a human score, as if it were recorded with `POST /eval/v1/scores`. An expired claim still counts unless somebody else has taken the item (409).
    */
   @Post('items/:item_id/scores')
+  @AllowedBy('scores')
   @HttpCode(200)
   @Throws('conflict', 'forbidden', 'validation_failed')
   @RequireRole('annotator')

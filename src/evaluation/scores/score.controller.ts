@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
-import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   created,
   type Reply,
@@ -27,6 +27,7 @@ export class ScoreController {
 
   /** Record a score of a trace, a session or a result */
   @Post()
+  @AllowedBy('scores')
   @Throws('not_found')
   @RequireRole('annotator', 'runtime')
   @ApiCreatedResponse({ type: ScoreDto })

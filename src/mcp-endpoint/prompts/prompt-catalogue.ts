@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CompleteResult, GetPromptResult, ListPromptsResult } from '@modelcontextprotocol/server';
-import type { OrgScope } from '#platform/auth';
+import { mayRead, type OrgScope } from '#platform/auth';
 import { AgentListQueryDto, AgentService } from '../../agents';
 import { problem } from '#platform/problem';
 import { checkLive } from '../../resources';
@@ -40,8 +40,8 @@ export class PromptCatalogue {
     this.prompts = [this.useSkill(), this.actAsAgent()];
   }
 
-  list(): ListPromptsResult {
-    return { prompts: this.prompts.map(({ listed }) => listed) };
+  list({ principal }: Caller): ListPromptsResult {
+    return { prompts: mayRead(principal) ? this.prompts.map(({ listed }) => listed) : [] };
   }
 
   async get(caller: Caller, name: string, args: Record<string, string>): Promise<GetPromptResult> {

@@ -5,6 +5,7 @@ import type {
   ReadResourceResult,
   Resource,
 } from '@modelcontextprotocol/server';
+import { mayRead } from '#platform/auth';
 import { Problem } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
 import { SessionService } from '../sessions/session.service';
@@ -44,6 +45,7 @@ export class ResourceCatalogue {
   ) {}
 
   async list(caller: Caller, cursor: string | undefined): Promise<ListResourcesResult> {
+    if (!mayRead(caller.principal)) return { resources: [] };
     return withProtocolErrors(caller, 'resources/list', async () => {
       const [list, after] = positionOf(cursor);
       const scope = await this.sessions.readScope(caller);
@@ -55,8 +57,8 @@ export class ResourceCatalogue {
     });
   }
 
-  templates(): ListResourceTemplatesResult {
-    return { resourceTemplates: TEMPLATES };
+  templates({ principal }: Caller): ListResourceTemplatesResult {
+    return { resourceTemplates: mayRead(principal) ? TEMPLATES : [] };
   }
 
   async read(caller: Caller, uri: string): Promise<ReadResourceResult> {
@@ -77,6 +79,7 @@ export class ResourceCatalogue {
     caller: Caller,
     cursor: string | undefined,
   ): Promise<{ skills: SkillEntry[]; nextCursor?: string }> {
+    if (!mayRead(caller.principal)) return { skills: [] };
     return withProtocolErrors(caller, 'skills/list', async () => {
       const scope = await this.sessions.readScope(caller);
       const { items, nextCursor } = await this.skills.listEntries(scope, cursor, caller.workspaceId);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EnteredWorkspace, type OrgScope, scopeOf, WorkspaceScopes } from '#platform/auth';
+import { checkArea, type EnteredWorkspace, type OrgScope, scopeOf, WorkspaceScopes } from '#platform/auth';
 import { type Problem, problem } from '#platform/problem';
 import { WorkspaceRepository } from '../../registry';
 import type { Caller } from './caller';
@@ -55,9 +55,10 @@ export class SessionService {
 
   /**
    * Returns the scope of reads by URI or by name: the workspace of the request's header, or else all workspaces of the
-   * caller. Errors: 404.
+   * caller. Errors: 403 for a key without the area `read`, 404.
    */
   async readScope({ principal, requestId, workspaceId }: Caller): Promise<OrgScope> {
+    checkArea(principal.allow, ['read']);
     if (workspaceId === undefined) return scopeOf(principal, requestId);
     const entered = await this.scopes.enter(principal, workspaceId, requestId);
     if (!entered) throw problem.notFound('workspace', workspaceId);

@@ -4,6 +4,7 @@ import { problem } from '#platform/problem';
 import { ServerService, ToolCaller } from '../../mcp-servers';
 import { type CallParts, partsOf, textOf, viewOf } from '../results/call-result';
 import { StoredResultRepository } from '../results/stored-result.repository';
+import { AllowedTools } from './allowed-tools';
 import { namedTool, TOOL_NAMING_INPUT, type ToolNaming } from './mcp-server.tools';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfText, READ_BYTES, TEXT_PAGE_BYTES } from './text-pages';
 import { type Arguments, ID, INTEGER, STRING, STRING_OR_NULL, tool, type ToolCall, ToolReply } from './tool';
@@ -19,6 +20,7 @@ export class CallTools {
     private readonly servers: ServerService,
     private readonly caller: ToolCaller,
     private readonly results: StoredResultRepository,
+    private readonly allowed: AllowedTools,
   ) {}
 
   readonly tools = [
@@ -52,10 +54,15 @@ export class CallTools {
         size_bytes: { type: ['integer', 'null'], description: 'The size of a large result.' },
       },
       anyOf: ['editor', 'runtime'],
+      areas: ['tools'],
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       audited: async (call) => {
         const { tool_id, server_id, name } = await namedTool(this.servers, call);
         return { id: tool_id, changes: { name, server_id } };
+      },
+      check: async (call) => {
+        const { server_id, name } = await namedTool(this.servers, call);
+        await this.allowed.check(call.scope, server_id, name);
       },
       run: async (call) => {
         const { tool_id, server_id, name } = await namedTool(this.servers, call);
@@ -79,6 +86,7 @@ export class CallTools {
       required: ['result_id'],
       output: { result_id: STRING, text: STRING, next_offset: NEXT_OFFSET, size_bytes: INTEGER },
       anyOf: ['editor', 'runtime'],
+      areas: ['tools'],
       run: async ({ scope, caller, args: { result_id, offset = 0 } }) => {
         const stored = await this.results.read({ scope, ...caller }, result_id, offset, READ_BYTES);
         if (!stored) throw problem.notFound('result', result_id, 'Results can be read for one hour.');

@@ -62,7 +62,7 @@ export const membersOf = <View extends object, Member extends keyof View & strin
 /** The declaration of a tool that lists resources. */
 interface ListDeclaration<Query extends object, Item extends object, Member extends string> extends Pick<
   ToolDeclaration<ListArguments>,
-  'name' | 'title' | 'description' | 'anyOf'
+  'name' | 'title' | 'description' | 'anyOf' | 'areas'
 > {
   /** The arguments that narrow the list, other than `q`. They are members of the query. */
   filters?: Record<string, JsonSchema>;

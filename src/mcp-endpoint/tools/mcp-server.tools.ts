@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { mayRead } from '#platform/auth';
 import { toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 import {
@@ -9,6 +10,7 @@ import {
   ToolListQueryDto,
 } from '../../mcp-servers';
 import { pick } from '../../resources';
+import { AllowedTools } from './allowed-tools';
 import {
   itemOf,
   LIST_INPUT,
@@ -70,7 +72,10 @@ export function namedTool(
 /** The tools that read registered MCP servers and their tools. */
 @Injectable()
 export class McpServerTools {
-  constructor(private readonly servers: ServerService) {}
+  constructor(
+    private readonly servers: ServerService,
+    private readonly allowed: AllowedTools,
+  ) {}
 
   readonly tools = [
     listTool({
@@ -79,11 +84,12 @@ export class McpServerTools {
       description:
         'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems (integrations, connectors) you can reach. Then call list_mcp_tools with a server_id.',
       anyOf: ['viewer', 'runtime'],
+      areas: ['read', 'tools'],
       item: SERVER,
       query: ServerListQueryDto,
       list: async ({ scope }, query) => {
         const own = { ...query, workspace_id: scope.workspaceId };
-        const { items, page } = await this.servers.list(scope, own);
+        const { items, page } = await this.servers.listAmong(scope, own, await this.allowed.serversOf(scope));
         return { items: items.map((one) => ({ ...one, health: one.health.status })), page };
       },
     }),
@@ -96,9 +102,11 @@ export class McpServerTools {
       required: ['server_id'],
       output: listOutput(TOOL),
       anyOf: ['viewer', 'runtime'],
+      areas: ['read', 'tools'],
       run: async ({ scope, args: { server_id, ...page } }) => {
         const query = pageQuery(ToolListQueryDto, page);
-        return listResult(await this.servers.listTools(scope, server_id, query), TOOL);
+        const names = await this.allowed.toolsOf(scope, server_id);
+        return listResult(await this.servers.listTools(scope, server_id, query, names), TOOL);
       },
     }),
     tool<ToolNaming>({
@@ -125,9 +133,11 @@ export class McpServerTools {
         },
       },
       anyOf: ['viewer', 'runtime'],
+      areas: ['read', 'tools'],
       run: async (call) => {
         const storedTool = await namedTool(this.servers, call);
         const { tool_id, server_id } = storedTool;
+        if (!mayRead(call.scope)) await this.allowed.check(call.scope, server_id, storedTool.name);
         const whole = {
           ...membersOf(storedTool, TOOL),
           ...pick(storedTool, ['input_schema', 'annotations']),

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { EnteredWorkspace } from '#platform/auth';
+import { checkArea, type EnteredWorkspace } from '#platform/auth';
 import { Database } from '#platform/db';
 import { Problem, problem } from '#platform/problem';
 import { type AuditRecord, AuditLog, createdChanges } from '../../resources';
@@ -88,7 +88,8 @@ export class ToolCalls {
       entered = await this.enter(caller, tool, args);
       return await this.admitTo(entered, caller, tool, args);
     } catch (error) {
-      const isDenied = error instanceof Problem && error.code === 'access_denied';
+      const isDenied =
+        error instanceof Problem && (error.code === 'access_denied' || error.code === 'forbidden');
       const requested =
         entered && isDenied ? await this.requestedResource(entered, caller, tool, args) : null;
       return refusedBy(error, entered, requested);
@@ -118,13 +119,14 @@ export class ToolCalls {
     }
   }
 
-  /** Checks the role, the arguments and the state of the workspace, in this order. */
+  /** Checks the key, the role, the arguments and the state of the workspace, in this order. */
   private async admitTo(
     { scope, archived }: EnteredWorkspace,
     caller: Caller,
-    { listed, anyOf, isWrite, audited }: EndpointTool,
+    { listed, anyOf, areas, isWrite, audited, check }: EndpointTool,
     args: Arguments,
   ): Promise<AdmittedCall> {
+    checkArea(caller.principal.allow, areas);
     if (!anyOf.some((role) => scope.roles.has(role))) {
       throw problem.accessDenied(`Requires the role ${anyOf.join(' or ')} in the workspace.`);
     }
@@ -133,7 +135,9 @@ export class ToolCalls {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
     const call = { caller, scope, args: withoutWorkspace(args) };
-    return { call, audited: audited ? await audited(call) : null };
+    const recorded = audited ? await audited(call) : null;
+    if (check) await check(call);
+    return { call, audited: recorded };
   }
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Member, type Role, ROLES, workspacesWith } from '#platform/auth';
+import { type Allow, AREAS, type Member, type Role, ROLES, workspacesWith } from '#platform/auth';
 import { AgentTools } from './agent.tools';
 import { CallTools } from './call.tools';
 import { EvaluationTools } from './evaluation.tools';
@@ -13,7 +13,7 @@ import { SkillTools } from './skill.tools';
 import { StoreTools } from './store.tools';
 import type { EndpointTool, ListedTool } from './tool';
 
-/** The tools and the instructions for callers with the same roles. */
+/** The tools and the instructions for callers with the same roles and areas. */
 interface Offer {
   tools: ListedTool[];
   instructions: string;
@@ -68,10 +68,13 @@ export class ToolCatalogue {
 
   private offer(principal: Member): Offer {
     const roles = ROLES.filter((role) => hasRoleSomewhere(principal, role));
-    const key = roles.join();
+    const areas = AREAS.filter((area) => principal.allow?.areas.includes(area) ?? true);
+    const key = `${roles.join()} ${areas.join()}`;
     let offer = this.offers.get(key);
     if (!offer) {
-      const allowed = this.tools.filter(({ anyOf }) => anyOf.some((role) => roles.includes(role)));
+      const allowed = this.tools.filter(
+        (tool) => tool.anyOf.some((role) => roles.includes(role)) && isOpen(tool, principal.allow),
+      );
       const names = new Set([SESSION_TOOL.name, ...allowed.map(({ listed }) => listed.name)]);
       const tools = [SESSION_TOOL, ...allowed.map(({ listed }) => this.describedFor(listed, names))];
       offer = { tools, instructions: instructionsFor(names) };
@@ -80,6 +83,10 @@ export class ToolCatalogue {
     return offer;
   }
 }
+
+/** Returns whether a key opens a tool. */
+const isOpen = ({ areas }: EndpointTool, allow: Allow | null): boolean =>
+  allow === null || areas.some((area) => allow.areas.includes(area));
 
 function hasRoleSomewhere(principal: Member, role: Role): boolean {
   const workspaces = workspacesWith(principal, role);

@@ -1,5 +1,5 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
-import type { Role, Scope } from '#platform/auth';
+import type { Area, Role, Scope } from '#platform/auth';
 import { type CompiledSchema, compileJsonSchema } from '#platform/json-schema';
 import { problem } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
@@ -68,10 +68,14 @@ export interface EndpointTool {
   readonly listed: ListedTool;
   /** The caller needs one of these roles in the workspace, as for the corresponding operation of the API. */
   readonly anyOf: readonly [Role, ...Role[]];
+  /** The areas of keys that open the tool. */
+  readonly areas: readonly Area[];
   /** Whether the tool changes something. It is then refused in an archived workspace. */
   readonly isWrite: boolean;
   /** Returns what the audit log records. Default: the name of the tool. */
   readonly audited?: (call: ToolCall) => Promise<AuditedCall>;
+  /** Throws the problem of a call that the caller's key does not allow. */
+  readonly check?: (call: ToolCall) => Promise<void>;
   readonly run: (call: ToolCall) => Promise<object>;
 }
 
@@ -86,9 +90,12 @@ export interface ToolDeclaration<Args extends object> {
   required?: readonly (keyof Args & string)[];
   output: Record<string, JsonSchema>;
   anyOf: readonly [Role, ...Role[]];
+  /** The areas of keys that open the tool. Default: `read` if it only reads, otherwise none. */
+  areas?: readonly Area[];
   /** Default: it only reads. */
   hints?: Partial<ToolHints>;
   audited?: (call: ToolCall<Args>) => Promise<AuditedCall>;
+  check?: (call: ToolCall<Args>) => Promise<void>;
   run: (call: ToolCall<Args>) => Promise<object>;
 }
 
@@ -139,8 +146,10 @@ export function tool<Args extends object = Arguments>(declared: ToolDeclaration<
       annotations,
     },
     anyOf: declared.anyOf,
+    areas: declared.areas ?? (annotations.readOnlyHint ? ['read'] : []),
     isWrite: !annotations.readOnlyHint,
     audited: declared.audited as unknown as EndpointTool['audited'],
+    check: declared.check as unknown as EndpointTool['check'],
     run: declared.run as unknown as EndpointTool['run'],
   };
 }

@@ -89,7 +89,7 @@ export class McpServerFactory {
     server.setRequestHandler('resources/list', ({ params }) => this.resources.list(caller, params?.cursor));
     server.setRequestHandler('resources/templates/list', ({ params }) => {
       checkOnlyPage(params?.cursor);
-      return this.resources.templates();
+      return this.resources.templates(caller);
     });
     server.setRequestHandler('resources/read', ({ params }) => this.resources.read(caller, params.uri));
   }
@@ -113,7 +113,7 @@ export class McpServerFactory {
   private addPrompts(server: Server, caller: Caller): void {
     server.setRequestHandler('prompts/list', ({ params }) => {
       checkOnlyPage(params?.cursor);
-      return this.prompts.list();
+      return this.prompts.list(caller);
     });
     server.setRequestHandler('prompts/get', ({ params }) =>
       this.prompts.get(caller, params.name, params.arguments ?? {}),

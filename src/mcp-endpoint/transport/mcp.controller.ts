@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
-import { type Member, RequireRoleInAnyWorkspace, workspaceInHeader } from '#platform/auth';
+import { AllowedBy, type Member, RequireRoleInAnyWorkspace, workspaceInHeader } from '#platform/auth';
 import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 import { McpEndpointService } from './mcp-endpoint.service';
@@ -26,6 +26,7 @@ export class McpController {
   @HttpCode(200)
   @TakesMessages()
   @RequireRoleInAnyWorkspace('viewer', 'runtime')
+  @AllowedBy('read', 'tools')
   @UseGuards(OriginGuard)
   @RateLimited('proxy')
   @RequestBody({

@@ -47,12 +47,25 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
     });
   }
 
-  /** Lists servers. The system server named `registry` is neither listed nor counted. */
   override list(scope: OrgScope, query: ServerListQueryDto): Promise<RowPage<ServerEntity>> {
+    return this.listAmong(scope, query, null);
+  }
+
+  /**
+   * Lists servers. The system server named `registry` is neither listed nor counted.
+   *
+   * @param ids the only servers to list; null for all
+   */
+  listAmong(
+    scope: OrgScope,
+    query: ServerListQueryDto,
+    ids: readonly string[] | null,
+  ): Promise<RowPage<ServerEntity>> {
     return super.list(scope, query, (where) =>
       where
         // Worded differently from the partial indexes of due servers, so that the planner does not use them.
         .add(sql`(NOT is_system OR name IS DISTINCT FROM ${REGISTRY_NAME})`)
+        .addIf(ids ?? undefined, (only) => sql`server_id = ANY (${only}::text[])`)
         .addIndexed(query.transport, (transport) => sql`transport = ${transport}`)
         .addIndexed(query.health, (health) => sql`health_status = ${health}`),
     );

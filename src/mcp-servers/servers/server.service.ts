@@ -34,6 +34,7 @@ import {
   type CreateServerDto,
   type PatchServerDto,
   type ServerDto,
+  type ServerListQueryDto,
   type ServerVersionDto,
   toServerDto,
   toServerVersionDto,
@@ -178,9 +179,24 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     });
   }
 
-  async listTools(scope: OrgScope, id: string, query: ToolListQueryDto): Promise<Page<ToolDto>> {
+  /** Lists servers. @param ids the only servers to list; null for all */
+  async listAmong(
+    scope: OrgScope,
+    query: ServerListQueryDto,
+    ids: readonly string[] | null,
+  ): Promise<Page<ServerDto>> {
+    return this.page(await this.servers.listAmong(scope, query, ids));
+  }
+
+  /** Lists the tools of a server. @param names the only tools to list; null for all */
+  async listTools(
+    scope: OrgScope,
+    id: string,
+    query: ToolListQueryDto,
+    names: readonly string[] | null = null,
+  ): Promise<Page<ToolDto>> {
     await this.find(scope, id);
-    return toPage(await this.tools.list(scope, id, query), toToolDto);
+    return toPage(await this.tools.list(scope, id, query, names), toToolDto);
   }
 
   async getTool(scope: OrgScope, id: string, toolId: string): Promise<Versioned<ToolDto>> {

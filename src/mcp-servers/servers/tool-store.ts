@@ -103,8 +103,13 @@ export class ToolStore {
     return this.tools.live(on, scope, serverId);
   }
 
-  list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
-    return this.tools.list(scope, serverId, query);
+  list(
+    scope: OrgScope,
+    serverId: string,
+    query: ToolListQueryDto,
+    names: readonly string[] | null,
+  ): Promise<RowPage<ToolEntity>> {
+    return this.tools.list(scope, serverId, query, names);
   }
 
   /** The versions of tools. */

@@ -85,9 +85,16 @@ export class ToolRepository extends OrgScopedRepository<ToolEntity> {
     });
   }
 
-  list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
+  /** Lists the tools of a server. @param names the only tools to list; null for all */
+  list(
+    scope: OrgScope,
+    serverId: string,
+    query: ToolListQueryDto,
+    names: readonly string[] | null,
+  ): Promise<RowPage<ToolEntity>> {
     const where = new Where(scope.orgKey)
       .add(sql`server_id = ${serverId}`)
+      .addIf(names ?? undefined, (only) => sql`name = ANY (${only}::text[])`)
       .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
     const order = { sorts: BY_NAME, defaultSort: 'name' };
     return listPage<ToolEntity>(
@@ -117,6 +124,17 @@ export class ToolRepository extends OrgScopedRepository<ToolEntity> {
         ) keys
         JOIN mcp_tools t USING (workspace_id, server_id, name)
         WHERE t.archived_at IS NULL`,
+    );
+  }
+
+  /** Finds the live tools among references to tools of the organization. */
+  findLiveTools(on: SqlExecutor, scope: OrgScope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
+    const [servers, names] = [refs.map((ref) => ref.server_id), refs.map((ref) => ref.tool_name)];
+    return on.query<ToolReference>(
+      sql`SELECT DISTINCT keys.server_id, keys.name AS tool_name
+        FROM (SELECT * FROM unnest(${servers}::text[], ${names}::text[]) AS refs(server_id, name) OFFSET 0) keys
+        JOIN mcp_tools t USING (server_id, name)
+        WHERE (t.org_id = ${scope.orgId}) IS TRUE AND t.archived_at IS NULL`,
     );
   }
 

@@ -39,7 +39,11 @@ const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
   messages: ['anthropic-version', 'anthropic-beta'],
 };
 
-const ACCESS: Access = { rule: { kind: 'roles_somewhere', anyOf: CALLING_ROLES }, rateClass: 'proxy' };
+const ACCESS: Access = {
+  rule: { kind: 'roles_somewhere', anyOf: CALLING_ROLES },
+  areas: ['models'],
+  rateClass: 'proxy',
+};
 
 const BODY = { media: ['application/json'], codings: ['gzip'] } as const;
 

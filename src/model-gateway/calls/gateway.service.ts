@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type Member, type Role, rolesIn } from '#platform/auth';
+import { checkAllowed, type Member, type Role, rolesIn } from '#platform/auth';
 import type { ByteLease } from '#platform/concurrency';
 import { randomHex } from '#platform/ids';
 import { Reply, StreamedBody } from '#platform/http';
 import { rootLogger } from '#platform/logging';
-import { Problem, problem } from '#platform/problem';
+import { type Problem, problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import { type KeyLimits, KeyLimitsRepository } from '../keys/key-limits.repository';
 import { type CalledModel, ModelDirectory } from '../models/model-directory';
@@ -64,7 +64,7 @@ export class GatewayService {
     const facts = format === 'embeddings' ? { ...inspected, isStream: false } : inspected;
     const caller = callerOf(principal);
     const limits = caller.serviceAccountId === null ? null : await this.keys.find(caller.serviceAccountId);
-    const requested = await this.find(principal, facts.model, limits);
+    const requested = await this.find(principal, facts.model);
     if (limits) await this.admit(limits);
     const { model, release } = await this.budgets.allow({
       model: requested,
@@ -133,7 +133,7 @@ export class GatewayService {
   }
 
   /** Returns the requested model. Errors: 404, 400 for a name that several models have, 403, 409. */
-  private async find(principal: Member, name: string, limits: KeyLimits | null): Promise<CalledModel> {
+  private async find(principal: Member, name: string): Promise<CalledModel> {
     const { orgId } = principal;
     const all = this.models.getCached(orgId, name) ?? (await this.models.find(orgId, name));
     const visible = all.filter(({ workspace_id }) => rolesIn(principal, workspace_id).size > 0);
@@ -147,12 +147,7 @@ export class GatewayService {
     if (!model)
       throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
     if (other) throw ambiguous(name, callable);
-    if (limits?.model_ids && !limits.model_ids.has(model.model_id)) {
-      throw new Problem(
-        'forbidden',
-        `This key may not call the model ${model.name}. Ask an admin to add it to the key's \`models\`.`,
-      );
-    }
+    checkAllowed(principal.allow, 'models', model.model_id, model.name);
     if (model.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     return model;

@@ -1,7 +1,13 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
-import { CurrentScope, type OrgScope, RequireRoleInAnyWorkspace, RequireRoleSomewhere } from '#platform/auth';
+import {
+  AllowedBy,
+  CurrentScope,
+  type OrgScope,
+  RequireRoleInAnyWorkspace,
+  RequireRoleSomewhere,
+} from '#platform/auth';
 import { etagOf, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
@@ -54,6 +60,7 @@ export class GatewayKeyController {
    * @remarks Returns 404 if you do not call with a gateway key.
    */
   @Get('current')
+  @AllowedBy('read', 'models')
   @RequireRoleInAnyWorkspace('viewer', 'runtime')
   @ApiOkResponse({ type: CurrentGatewayKeyDto })
   getCurrent(@CurrentScope() scope: OrgScope): Promise<CurrentGatewayKeyDto> {

@@ -1,7 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Allow } from '#platform/auth';
 import { StampedEntity } from '#platform/db';
+import type { KeyLimits } from '../../registry';
 
-/** The limits of a service account that was created for the gateway. Its API key stores the expiry and the revocation. */
+/** An API key that was created for the gateway, with its own service account. The API key stores the limits. */
 @Entity('gateway_keys')
 export class GatewayKeyEntity extends StampedEntity {
   @PrimaryColumn('text')
@@ -19,19 +21,6 @@ export class GatewayKeyEntity extends StampedEntity {
   @Column('text')
   name!: string;
 
-  /** Null means all models of the workspace. */
-  @Column('text', { array: true, nullable: true })
-  model_ids!: string[] | null;
-
-  @Column('double precision', { nullable: true })
-  monthly_budget_usd!: number | null;
-
-  @Column('integer', { nullable: true })
-  requests_per_minute!: number | null;
-
-  @Column('integer', { nullable: true })
-  tokens_per_minute!: number | null;
-
   /** Incremented by every change. */
   @Column('integer')
   generation!: number;
@@ -44,11 +33,12 @@ export interface KeyModel {
 }
 
 /** A gateway key, joined with its API key and its models. */
-export interface GatewayKeyRow extends GatewayKeyEntity {
+export interface GatewayKeyRow extends GatewayKeyEntity, KeyLimits {
   /** The first characters of the key. */
   prefix: string;
   expires_at: Date | null;
   revoked_at: Date | null;
+  allow: Allow;
   /** Null means all models of the workspace. */
   models: KeyModel[] | null;
 }

@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgScopedRepository, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, OrgScopedRepository, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import type { GatewayKeyListQueryDto } from './gateway-key.dto';
-import { GatewayKeyEntity, type GatewayKeyRow, type KeyModel } from './gateway-key.entity';
+import { GatewayKeyEntity, type GatewayKeyRow } from './gateway-key.entity';
 
 /** Gateway keys, joined with their API keys and models. */
-const KEYS = `(SELECT g.*, k.prefix, k.expires_at, k.revoked_at,
-    CASE WHEN g.model_ids IS NOT NULL THEN
+const KEYS = `(SELECT g.*, k.*,
+    CASE WHEN jsonb_typeof(k.allow -> 'models') = 'array' THEN
       (SELECT coalesce(jsonb_agg(jsonb_build_object('model_id', m.model_id, 'name', m.name) ORDER BY m.name, m.model_id), '[]')
-        FROM models m WHERE m.model_id = ANY (g.model_ids)) END AS models
+        FROM models m WHERE m.model_id = ANY (ARRAY(SELECT jsonb_array_elements_text(k.allow -> 'models')))) END AS models
   FROM gateway_keys g CROSS JOIN LATERAL (
-    SELECT prefix, expires_at, revoked_at FROM api_keys WHERE api_keys.key_id = g.key_id OFFSET 0
+    SELECT prefix, expires_at, revoked_at, allow, monthly_budget_usd, requests_per_minute, tokens_per_minute
+    FROM api_keys WHERE api_keys.key_id = g.key_id OFFSET 0
   ) k) keys`;
 
 @Injectable()
@@ -42,15 +43,6 @@ export class GatewayKeyRepository extends OrgScopedRepository<GatewayKeyEntity> 
   readOf(scope: OrgScope, serviceAccountId: string): Promise<GatewayKeyRow | null> {
     const own = sql`service_account_id = ${serviceAccountId} AND org_id = ${scope.orgId}`;
     return this.readWhere(this.database, own);
-  }
-
-  /** Returns the live models of a workspace with these names or ids. */
-  findModels(tx: Tx, workspaceId: string, references: readonly string[]): Promise<KeyModel[]> {
-    return tx.query<KeyModel>(
-      sql`SELECT model_id, name FROM models
-        WHERE workspace_id = ${workspaceId} AND archived_at IS NULL
-          AND (name = ANY (${references}::text[]) OR model_id = ANY (${references}::text[]))`,
-    );
   }
 
   private async readWhere(on: SqlExecutor, condition: Sql): Promise<GatewayKeyRow | null> {

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, type OrgScope } from '#platform/auth';
+import { AccountChanges, type Allow, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, parseTime, Versioned } from '#platform/http';
 import { type Page, toPage } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { ApiKeyService, expiryOf, ServiceAccountService } from '../../registry';
+import { ApiKeyService, expiryOf, KeyAllows, type KeyLimits, ServiceAccountService } from '../../registry';
 import {
   type AuditAction,
   type AuditChange,
   auditedChanges,
   changedColumns,
-  checkFaults,
   checkNotMoved,
   createdChanges,
   pick,
@@ -36,13 +35,7 @@ import { type ModelReference, referenceOf } from './key-models';
 const NOUN = 'gateway key';
 
 /** The members whose values the audit log shows. */
-const AUDITED = [
-  'name',
-  'model_ids',
-  'monthly_budget_usd',
-  'requests_per_minute',
-  'tokens_per_minute',
-] as const;
+const AUDITED = ['name', 'models', 'monthly_budget_usd', 'requests_per_minute', 'tokens_per_minute'] as const;
 
 /** Manages API keys for the model gateway. Each has a service account with the role `runtime` in one workspace. */
 @Injectable()
@@ -52,6 +45,7 @@ export class GatewayKeyService {
     private readonly changes: AccountChanges,
     private readonly serviceAccounts: ServiceAccountService,
     private readonly apiKeys: ApiKeyService,
+    private readonly allows: KeyAllows,
     private readonly keys: GatewayKeyRepository,
     private readonly limits: KeyLimitsRepository,
     private readonly spend: SpendRepository,
@@ -66,23 +60,30 @@ export class GatewayKeyService {
     const expiresAt = expiryOf(dto.expires_at);
     return this.changes.run(scope.orgId, async (tx) => {
       await this.kit.access.enter(tx, scope, workspace_id, ['admin']);
-      const model_ids = await this.modelIds(tx, workspace_id, dto.models ?? null);
+      const models = await this.modelIds(tx, scope, workspace_id, dto.models ?? null);
       const { service_account_id } = await this.serviceAccounts.provide(tx, scope, {
         name: ACCOUNT_PREFIX + dto.name,
         description: 'Created with a gateway key.',
         roles: ['runtime'],
         workspace_ids: [workspace_id],
       });
-      const { key, ...apiKey } = await this.apiKeys.add(tx, scope, service_account_id, dto.name, expiresAt);
+      const limits = {
+        monthly_budget_usd: dto.monthly_budget_usd ?? null,
+        requests_per_minute: dto.requests_per_minute ?? null,
+        tokens_per_minute: dto.tokens_per_minute ?? null,
+      };
+      const { key, row: apiKey } = await this.apiKeys.add(tx, scope, {
+        ...limits,
+        serviceAccountId: service_account_id,
+        name: dto.name,
+        expiresAt,
+        allow: allowOf(models),
+      });
       const row: GatewayKeyEntity = {
         ...pick(apiKey, ['service_account_id', 'key_id', 'created_at', 'updated_at', 'created_by']),
         org_id: scope.orgId,
         workspace_id,
         name: dto.name,
-        model_ids,
-        monthly_budget_usd: dto.monthly_budget_usd ?? null,
-        requests_per_minute: dto.requests_per_minute ?? null,
-        tokens_per_minute: dto.tokens_per_minute ?? null,
         generation: 1,
       };
       await this.keys.insert(row, tx);
@@ -92,7 +93,7 @@ export class GatewayKeyService {
         scope,
         row,
         'create',
-        createdChanges(pick(row, ['service_account_id', ...AUDITED])),
+        createdChanges({ service_account_id, name: dto.name, models, ...limits }),
       );
       const { view, version } = versioned(await this.reread(tx, scope, row.key_id));
       return new Versioned({ ...view, key }, version);
@@ -128,16 +129,18 @@ export class GatewayKeyService {
   ): Promise<Versioned<GatewayKeyDto>> {
     return this.changes.run(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
-      const models = dto.models && (await this.modelIds(tx, row.workspace_id, dto.models, row.model_ids));
+      const current = row.allow.models;
+      const models = dto.models && (await this.modelIds(tx, scope, row.workspace_id, dto.models, current));
       checkIfMatch(ifMatch, etagOf(row));
       if (row.revoked_at) throw problem.conflict('The key is revoked. Create another one.');
       await this.kit.access.holdOpen(tx, scope, row.workspace_id);
       checkNotMoved(row, dto.workspace_id);
       checkImmutable(row, pick(dto, ['key_id', 'service_account_id']), ['key_id', 'service_account_id']);
       checkExpiry(row, dto.expires_at);
-      const changed = changedColumns<GatewayKeyEntity>(row, {
+      const before = { ...row, models: current };
+      const changed = changedColumns<KeyColumns>(before, {
         name: dto.name,
-        model_ids: models,
+        models,
         monthly_budget_usd: dto.monthly_budget_usd,
         requests_per_minute: dto.requests_per_minute,
         tokens_per_minute: dto.tokens_per_minute,
@@ -146,8 +149,11 @@ export class GatewayKeyService {
       if (changed.name !== undefined) {
         await this.serviceAccounts.rename(tx, scope, row.service_account_id, ACCOUNT_PREFIX + changed.name);
       }
-      await this.write(tx, scope, row, changed);
-      await this.record(tx, scope, row, 'update', auditedChanges<GatewayKeyEntity>(row, changed, AUDITED));
+      const { models: allowed, ...columns } = changed;
+      const limits = { ...columns, ...(allowed !== undefined && { allow: allowOf(allowed) }) };
+      await this.apiKeys.change(tx, scope, keyId, limits);
+      await this.write(tx, scope, row, pick(changed, changed.name === undefined ? [] : ['name']));
+      await this.record(tx, scope, row, 'update', auditedChanges<KeyColumns>(before, changed, AUDITED));
       return versioned(await this.reread(tx, scope, keyId));
     });
   }
@@ -193,28 +199,16 @@ export class GatewayKeyService {
    */
   private async modelIds(
     tx: Tx,
+    scope: OrgScope,
     workspaceId: string,
     models: readonly ModelReference[] | null,
     current: readonly string[] | null = null,
   ): Promise<string[] | null> {
     if (models === null) return null;
     const references = models.map(referenceOf);
-    const live = await this.keys.findModels(tx, workspaceId, references);
-    const ids = new Map(
-      live.flatMap(({ model_id, name }) => [
-        [model_id, model_id],
-        [name, model_id],
-      ]),
-    );
-    for (const id of current ?? []) ids.set(id, id);
-    const detail =
-      'must be the name or the id of a model in the workspace, and the model must not be archived';
-    checkFaults(
-      references.flatMap((reference, at) =>
-        ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }],
-      ),
-    );
-    return [...new Set(references.map((reference) => ids.get(reference)!))].sort();
+    const pointerOf = (index: number): string => `/models/${index}`;
+    const named = { kind: 'models', references, pointerOf } as const;
+    return this.allows.idsOf(tx, scope, [workspaceId], named, current ?? []);
   }
 
   private record(
@@ -228,6 +222,18 @@ export class GatewayKeyService {
     return this.kit.audit.record(tx, scope, { action, type: 'gateway_key', id, workspaceId, changes });
   }
 }
+
+/** The columns of a key that a patch can change. `models` are ids. */
+type KeyColumns = KeyLimits & { name: string; models: readonly string[] | null };
+
+/** Returns what a gateway key allows: to call models, and nothing else. */
+const allowOf = (models: readonly string[] | null): Allow => ({
+  areas: ['models'],
+  models,
+  apis: null,
+  tools: null,
+  agent_id: null,
+});
 
 /** Returns the ETag. It includes the revocation, because revoking the API key directly does not change the row. */
 const etagOf = ({ generation, revoked_at }: GatewayKeyRow): string =>

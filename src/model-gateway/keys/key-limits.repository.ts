@@ -1,24 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
 import { Database, prepared, sql } from '#platform/db';
+import type { KeyLimits as ApiKeyLimits } from '../../registry';
 import type { GatewayKeyEntity } from './gateway-key.entity';
 
-/** The columns of a gateway key that limit its calls. */
-type KeyLimitsRow = Pick<
-  GatewayKeyEntity,
-  | 'service_account_id'
-  | 'workspace_id'
-  | 'model_ids'
-  | 'monthly_budget_usd'
-  | 'requests_per_minute'
-  | 'tokens_per_minute'
->;
-
 /** The limits of a gateway key. All callers share the object, so it must not be modified. */
-export type KeyLimits = Readonly<Omit<KeyLimitsRow, 'model_ids'>> & {
-  /** The models that the key may call and see. Null means all models of the workspace. */
-  readonly model_ids: ReadonlySet<string> | null;
-};
+export type KeyLimits = Readonly<
+  ApiKeyLimits & Pick<GatewayKeyEntity, 'service_account_id' | 'workspace_id'>
+>;
 
 /** Reads the limits of gateway keys for calls, without access checks. They may be out of date for up to 1 s. */
 @Injectable()
@@ -44,10 +33,10 @@ export class KeyLimitsRepository {
   }
 
   private async read(serviceAccountId: string): Promise<KeyLimits | null> {
-    const statement = sql`SELECT service_account_id, workspace_id, model_ids, monthly_budget_usd, requests_per_minute,
-        tokens_per_minute
-      FROM gateway_keys WHERE service_account_id = ${serviceAccountId}`;
-    const [row] = await this.database.query<KeyLimitsRow>(prepared('gateway-key.limits', statement));
-    return row ? { ...row, model_ids: row.model_ids && new Set(row.model_ids) } : null;
+    const statement = sql`SELECT g.service_account_id, g.workspace_id, k.monthly_budget_usd, k.requests_per_minute,
+        k.tokens_per_minute
+      FROM gateway_keys g JOIN api_keys k USING (key_id) WHERE g.service_account_id = ${serviceAccountId}`;
+    const [row] = await this.database.query<KeyLimits>(prepared('gateway-key.limits', statement));
+    return row ?? null;
   }
 }

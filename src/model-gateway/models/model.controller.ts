@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiParam, ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { GatewayProblemDto } from '../gateway-problem.dto';
-import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { AllowedBy, CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import { LifecycleController } from '../../resources';
 import { ModelDto, ModelPageDto } from './model-view.dto';
@@ -36,9 +36,10 @@ export class ModelController extends LifecycleController({
   /**
    * List models
    *
-   * @remarks Compatible with OpenAI's clients. A gateway key lists only the models that it may call.
+   * @remarks Compatible with OpenAI's clients. A key without the area `read`, such as a gateway key, lists only the models that it may call.
    */
   @Get()
+  @AllowedBy('read', 'models')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ModelPageDto })
   list(@CurrentScope() scope: OrgScope, @Query() query: ModelListQueryDto): Promise<ModelPageDto> {
@@ -47,6 +48,7 @@ export class ModelController extends LifecycleController({
 
   /** Get a model by its id or its name */
   @Get(':model_id')
+  @AllowedBy('read', 'models')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiParam({
     name: 'model_id',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import { mayRead, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -10,13 +10,13 @@ import {
   type AuditAction,
   type AuditChange,
   checkFaults,
+  NamedResources,
   OrgResourceService,
   OWNED_READERS,
   type ResourceKind,
   ResourceKit,
   stamps,
 } from '../../resources';
-import { KeyLimitsRepository } from '../keys/key-limits.repository';
 import type { ProviderKind } from '../providers/provider.entity';
 import { ModelDirectory } from './model-directory';
 import { storedTarget } from './model-target.dto';
@@ -54,16 +54,16 @@ const MODEL: ResourceKind<ModelEntity, ModelDto> = {
   toView: toModelDto,
 };
 
-/** Manages the models that clients call by name. Only admins change them. A gateway key sees only its own models. */
+/** Manages the models that clients call by name. Only admins change them. A key without the area `read` sees only its own models. */
 @Injectable()
 export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
   constructor(
     kit: ResourceKit,
     private readonly models: ModelRepository,
     private readonly directory: ModelDirectory,
-    private readonly keys: KeyLimitsRepository,
   ) {
     super(kit, models, MODEL);
+    kit.allowed.add('models', new NamedResources('models', 'model_id'));
   }
 
   /** Creates a model. Errors: 400 for unknown providers, targets that the strategy does not allow or an unknown workspace; 403; 409. */
@@ -92,12 +92,12 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
   }
 
   async list(scope: OrgScope, query: ModelListQueryDto): Promise<ModelPageDto> {
-    return toModelPage(this.page(await this.models.list(scope, query, await this.visibleIds(scope))));
+    return toModelPage(this.page(await this.models.list(scope, query, visibleIds(scope))));
   }
 
   /** Returns a model by its id or its name. Errors: 404; 400 for a name that several workspaces have. */
   override async get(scope: OrgScope, idOrName: string): Promise<Versioned<ModelDto>> {
-    const ids = await this.visibleIds(scope);
+    const ids = visibleIds(scope);
     if (!idOrName.startsWith('model_')) return this.versioned(await this.findByName(scope, idOrName, ids));
     if (ids && !ids.includes(idOrName)) throw problem.notFound('model', idOrName);
     return super.get(scope, idOrName);
@@ -151,12 +151,6 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     return super.auditedChanges(row, changed).filter(({ member }) => member !== 'owned_by');
   }
 
-  /** Returns the ids of models that a gateway key may see, or null for all models that the caller's roles allow. */
-  private async visibleIds({ principalId }: OrgScope): Promise<string[] | null> {
-    const ids = (await this.keys.find(principalId))?.model_ids;
-    return ids ? [...ids] : null;
-  }
-
   private async findByName(
     scope: OrgScope,
     name: string,
@@ -197,6 +191,13 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     return { targets, owned_by: usable.get(ids[0]!)! };
   }
 }
+
+/**
+ * Returns the models that the caller's key may see, or null for all models that the roles allow. A key that may not read sees
+ * the models that it may call.
+ */
+const visibleIds = (scope: OrgScope): readonly string[] | null =>
+  mayRead(scope) ? null : (scope.allow?.models ?? null);
 
 function checkTargetCount(strategy: Strategy, count: number): void {
   if (strategy !== 'single' || count === 1) return;

@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { AllowedBy, CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { ModelUsagePageDto, ModelUsageQueryDto } from './usage.dto';
 import { UsageService } from './usage.service';
 
@@ -12,9 +12,10 @@ export class ModelUsageController {
   /**
    * Get the usage and cost of model calls
    *
-   * @remarks Callers who have only the role `runtime` see only their own usage.
+   * @remarks Callers who have only the role `runtime`, and keys without the area `read`, see only their own usage.
    */
   @Get()
+  @AllowedBy('read', 'models')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ModelUsagePageDto })
   list(@CurrentScope() scope: OrgScope, @Query() query: ModelUsageQueryDto): Promise<ModelUsagePageDto> {

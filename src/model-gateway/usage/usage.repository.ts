@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import { mayRead, type OrgScope } from '#platform/auth';
 import { Database, empty, join, prepared, raw, type Sql, sql, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { readableWorkspaces } from '../../resources';
@@ -204,9 +204,12 @@ export class UsageRepository {
   }
 }
 
-/** Selects usage in workspaces where the caller is a viewer, and the caller's own usage where they hold the role `runtime`. */
+/**
+ * Selects usage in workspaces where the caller is a viewer, and the caller's own usage where they hold the role `runtime`. A key
+ * that may not read sees only its account's own usage.
+ */
 function visible(scope: OrgScope): Sql {
-  const viewerWorkspaces = readableWorkspaces(scope, ['viewer']);
+  const viewerWorkspaces = mayRead(scope) ? readableWorkspaces(scope, ['viewer']) : [];
   if (viewerWorkspaces === null) return sql`true`;
   const runtimeWorkspaces = readableWorkspaces(scope, ['runtime']);
   const own = [

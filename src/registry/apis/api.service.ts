@@ -13,6 +13,7 @@ import {
   baseUrlFaults,
   checkFaults,
   documentOf,
+  NamedResources,
   headersFaults,
   headersFaultsTogether,
   markDrifted,
@@ -78,6 +79,7 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     private readonly directory: ApiDirectory,
   ) {
     super(kit, apis, API, toApiVersionDto);
+    kit.allowed.add('apis', new NamedResources('apis', 'api_id'));
   }
 
   /** Registers an API. Errors: 400 for an invalid URL, header or secret or an unknown workspace; 403; 409 for a name that is taken. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountStatus, Role, WorkspaceState } from '#platform/auth';
+import type { AccountStatus, Allow, Role, WorkspaceState } from '#platform/auth';
 import { Database, prepared, type Sql, sql, type Tx } from '#platform/db';
 
 /** An account with its memberships, as needed for authentication. */
@@ -11,6 +11,8 @@ export interface AccountRow {
   /** Null for users, because they can access every workspace. */
   workspace_ids: string[] | null;
   memberships: [workspaceId: string, roles: Role[]][];
+  /** What the key allows. Null for no limits. */
+  allow: Allow | null;
 }
 
 export interface KeyHolderRow extends AccountRow {
@@ -34,17 +36,23 @@ export class AccountDirectoryRepository {
   /** Returns null for an unknown organization. */
   async findUser(orgId: string, userId: string): Promise<AccountRow | null> {
     const statement = sql`
-      SELECT o.status AS org_status, u.status, u.roles, NULL AS workspace_ids, ${membershipsOf(sql`${userId}`)}
+      SELECT o.status AS org_status, u.status, u.roles, NULL AS workspace_ids, NULL AS allow,
+        ${membershipsOf(sql`${userId}`)}
       FROM organizations o LEFT JOIN users u ON u.org_id = o.org_id AND u.user_id = ${userId}
       WHERE o.org_id = ${orgId}`;
     const [row] = await this.database.query<AccountRow>(prepared('auth-find-user', statement));
     return row ?? null;
   }
 
-  /** Returns null for an unknown organization. The status of an archived service account is null. */
-  async findServiceAccount(orgId: string, id: string): Promise<AccountRow | null> {
+  /**
+   * Returns null for an unknown organization. The status of an archived service account is null.
+   *
+   * @param keyId the key that the token was exchanged for; null for other tokens
+   */
+  async findServiceAccount(orgId: string, id: string, keyId: string | null): Promise<AccountRow | null> {
     const statement = sql`
-      SELECT o.status AS org_status, s.status, s.roles, s.workspace_ids, ${membershipsOf(sql`${id}`)}
+      SELECT o.status AS org_status, s.status, s.roles, s.workspace_ids, ${membershipsOf(sql`${id}`)},
+        (SELECT allow FROM api_keys WHERE key_id = ${keyId}) AS allow
       FROM organizations o
       LEFT JOIN service_accounts s
         ON s.org_id = o.org_id AND s.service_account_id = ${id} AND s.archived_at IS NULL
@@ -56,7 +64,7 @@ export class AccountDirectoryRepository {
   async findKeyHolder(hash: Buffer): Promise<KeyHolderRow | null> {
     const statement = sql`
       SELECT k.key_id, k.expires_at, s.org_id, s.service_account_id, o.status AS org_status, s.status, s.roles,
-        s.workspace_ids, ${membershipsOf(sql`s.service_account_id`)}
+        s.workspace_ids, k.allow, ${membershipsOf(sql`s.service_account_id`)}
       FROM api_keys k
       JOIN service_accounts s ON s.service_account_id = k.service_account_id AND s.archived_at IS NULL
       JOIN organizations o ON o.org_id = s.org_id

@@ -45,9 +45,22 @@ export class AccountDirectoryService extends AccountDirectory {
     return this.read(() => this.readAccount(subject));
   }
 
-  private async readAccount({ type, accountId, orgId, provision }: TokenSubject): Promise<Account | null> {
+  private async readAccount({
+    type,
+    accountId,
+    orgId,
+    issuer,
+    jti,
+    provision,
+  }: TokenSubject): Promise<Account | null> {
     if (type === 'service_account') {
-      return accountOf(type, accountId, orgId, await this.accounts.findServiceAccount(orgId, accountId));
+      const keyId = this.keyIdOf(issuer, jti);
+      return accountOf(
+        type,
+        accountId,
+        orgId,
+        await this.accounts.findServiceAccount(orgId, accountId, keyId),
+      );
     }
     // A user id that looks like a service account would share that account's memberships.
     if (!USER_ID.test(accountId)) return null;
@@ -75,8 +88,12 @@ export class AccountDirectoryService extends AccountDirectory {
   }
 
   isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean> {
-    const keyId = issuer === this.ownIssuer ? keyIdOf(jti) : null;
-    return this.read(() => this.accounts.isRevoked(issuer, jti, orgId, keyId));
+    return this.read(() => this.accounts.isRevoked(issuer, jti, orgId, this.keyIdOf(issuer, jti)));
+  }
+
+  /** Returns the key that a token was exchanged for; null for tokens of other issuers. */
+  private keyIdOf(issuer: string, jti: string | null): string | null {
+    return issuer === this.ownIssuer && jti !== null ? keyIdOf(jti) : null;
   }
 
   findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
@@ -116,6 +133,7 @@ function accountOf(type: Account['type'], id: string, orgId: string, row: Accoun
     status,
     roles: row.roles ?? [],
     workspaceIds: row.workspace_ids?.includes(EVERY_WORKSPACE) ? null : row.workspace_ids,
+    allow: row.allow,
     memberships: row.memberships.map(([workspaceId, roles]) => ({ workspaceId, roles })),
   };
 }

@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { AnyPrincipal, CurrentPrincipal, type Principal } from '#platform/auth';
+import { AllowedBy, AnyPrincipal, AREAS, CurrentPrincipal, type Principal } from '#platform/auth';
 import { MeDto } from './me.dto';
 import { MeService } from './me.service';
 
@@ -11,6 +11,7 @@ export class MeController {
 
   /** Get the caller's identity, organization, roles and workspaces */
   @Get()
+  @AllowedBy(...AREAS)
   @AnyPrincipal()
   @ApiOkResponse({ type: MeDto })
   describe(@CurrentPrincipal() principal: Principal): Promise<MeDto> {

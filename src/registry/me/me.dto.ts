@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type AccountStatus, type PrincipalType, type Role, ROLES } from '#platform/auth';
 import { STATUSES } from '../../resources';
+import { KeyAllowDto } from '../service-accounts/key-allow.dto';
 
 /** The principal who makes the request. */
 export class MePrincipalDto {
@@ -51,4 +52,7 @@ export class MeDto {
   /** Workspaces that are not archived, by name, at most 500. `GET /registry/v1/workspaces` lists all. */
   workspaces!: MeWorkspaceDto[];
   credential!: MeCredentialDto;
+  /** What the API key allows, or the key that the token was exchanged for. Null for no limits other than the roles. */
+  @ApiProperty({ type: KeyAllowDto, nullable: true })
+  allow!: KeyAllowDto | null;
 }

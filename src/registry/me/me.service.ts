@@ -3,6 +3,7 @@ import { type Credential, type Principal, reduceRoles, scopeOf } from '#platform
 import type { MeCredentialDto, MeDto } from './me.dto';
 import { OrgRepository } from '../orgs/org.repository';
 import { PrincipalRepository } from '../accounts/principal.repository';
+import { KeyAllows } from '../service-accounts/key-allow';
 import { WorkspaceRepository } from '../workspaces/workspace.repository';
 
 const MAX_WORKSPACES = 500;
@@ -14,6 +15,7 @@ export class MeService {
     private readonly organizations: OrgRepository,
     private readonly principals: PrincipalRepository,
     private readonly workspaces: WorkspaceRepository,
+    private readonly allows: KeyAllows,
   ) {}
 
   async describe(principal: Principal): Promise<MeDto> {
@@ -21,13 +23,14 @@ export class MeService {
     const credential = credentialOf(principal.credential);
     if (orgId === null) {
       const platform = { principal_id: id, principal_type: type, name: null };
-      return { principal: platform, organization: null, roles: [], workspaces: [], credential };
+      return { principal: platform, organization: null, roles: [], workspaces: [], credential, allow: null };
     }
     const scope = scopeOf({ ...principal, orgId });
-    const [org, account, workspaces] = await Promise.all([
+    const [org, account, workspaces, [allow = null]] = await Promise.all([
       this.organizations.find(scope, orgId),
       this.principals.find(scope, id),
       this.workspaces.listAccessible(scope, MAX_WORKSPACES),
+      this.allows.views(scope, [principal.allow]),
     ]);
     return {
       principal: { principal_id: id, principal_type: type, name: account?.name ?? null },
@@ -39,6 +42,7 @@ export class MeService {
         roles: reduceRoles(scope.rolesIn(workspace_id)),
       })),
       credential,
+      allow,
     };
   }
 }

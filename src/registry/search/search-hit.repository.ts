@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import type { SearchType } from '../../resources';
-import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION } from './highlight';
+import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION, isUnspaced } from './highlight';
 import { documentsBy, type SearchReach } from './search-reach.repository';
 
 /** A document as shown in search results. */
@@ -15,6 +15,8 @@ export interface SearchHit {
   description: string | null;
   /** The output of `ts_headline` for a text with the stand-ins of `HIGHLIGHT_PUNCTUATION`. Null without words. */
   headline: string | null;
+  /** The text of `headline`: the name, and windows of the description and the body. */
+  windows: string;
 }
 
 /** Characters at the start of a body that are searched for a passage. */
@@ -47,7 +49,7 @@ export class SearchHitRepository {
     const texts = documents.map((document) => document.windows);
     const headlines = await this.headlines(on, texts, words);
     return new Map(
-      documents.map(({ windows: _, ...document }, index) => [
+      documents.map((document, index) => [
         document.document_id,
         { ...document, headline: headlines[index] ?? null },
       ]),
@@ -73,15 +75,18 @@ export class SearchHitRepository {
     reach: SearchReach,
     ids: readonly number[],
     words: readonly string[],
-  ): Promise<(Omit<SearchHit, 'headline'> & { windows: string })[]> {
+  ): Promise<Omit<SearchHit, 'headline'>[]> {
     const documents = documentsBy(scope, reach, sql`document_id = ANY (${ids})`);
     return on.query(
       sql`WITH beginnings AS MATERIALIZED (
-          SELECT '(?i)(?:^|[^[:alnum:]])(?:' || string_agg(DISTINCT beginning, '|') || ')' AS pattern
-          FROM unnest(${words}::text[]) word, LATERAL (
-            SELECT word AS beginning UNION ALL
-            SELECT regexp_replace(stem, 'i$', '') FROM unnest(tsvector_to_array(to_tsvector('pg_catalog.english', word))) stem
-          ) beginnings WHERE beginning <> ''
+          SELECT '(?i)(?:' || string_agg(DISTINCT beginning, '|') || ')' AS pattern FROM (
+            SELECT '(?:^|[^[:alnum:]])' || start AS beginning
+            FROM unnest(${words.filter((word) => !isUnspaced(word))}::text[]) word, LATERAL (
+              SELECT word AS start UNION ALL
+              SELECT regexp_replace(stem, 'i$', '') FROM unnest(tsvector_to_array(to_tsvector('pg_catalog.english', word))) stem
+            ) starts WHERE start <> ''
+            UNION ALL SELECT unnest(${words.filter(isUnspaced)}::text[])
+          ) beginnings
         )
         SELECT document_id, resource_type, resource_id, workspace_id, name, description,
           concat_ws(chr(10), search_plain(name), ${windowOf('search_plain(description)')},

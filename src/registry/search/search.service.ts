@@ -7,7 +7,7 @@ import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import { BUILTIN_IDENTITY, normalized } from '../../resources';
 import { QueryEmbedder } from './embeddings/query.embedder';
-import { highlightOf } from './highlight';
+import { highlightIn, highlightOf } from './highlight';
 import { KeywordSearchRepository } from './keyword-search.repository';
 import { type NormalizedQuery, normalizeQuery, WORDS_MAX } from './normalized-query';
 import { fuse, type FusedDocument, type Ranking, withRanks } from './ranking';
@@ -165,8 +165,17 @@ export class SearchService {
     return documents.flatMap(({ document_id, score, ranks }) => {
       const hit = hits.get(document_id);
       if (!hit) return [];
-      const { resource_type: type, resource_id: id, name, description, workspace_id, headline } = hit;
-      return [{ type, id, name, description, workspace_id, score, ranks, highlight: highlightOf(headline) }];
+      const {
+        resource_type: type,
+        resource_id: id,
+        name,
+        description,
+        workspace_id,
+        headline,
+        windows,
+      } = hit;
+      const highlight = highlightOf(headline) ?? highlightIn(windows, [...words]);
+      return [{ type, id, name, description, workspace_id, score, ranks, highlight }];
     });
   }
 }

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, type OrgScope } from '#platform/auth';
+import { AccountChanges, type Allow, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { parseTime } from '#platform/http';
 import { newId } from '#platform/ids';
 import { type Page, toPage } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { AuditLog, checkLive } from '../../resources';
+import { AuditLog, checkLive, createdChanges, pick } from '../../resources';
 import {
   type ApiKeyDto,
   type ApiKeyListQueryDto,
@@ -13,10 +13,19 @@ import {
   type NewApiKeyDto,
   toApiKeyDto,
 } from './api-key.dto';
-import type { ApiKeyEntity } from './api-key.entity';
+import type { ApiKeyEntity, KeyLimits } from './api-key.entity';
 import { ApiKeyRepository } from './api-key.repository';
 import { ApiKeySecrets } from './api-key-secret';
+import { KeyAllows } from './key-allow';
 import { ServiceAccountService } from './service-account.service';
+
+/** A key to create. */
+export interface NewKey extends Partial<KeyLimits> {
+  serviceAccountId: string;
+  name: string;
+  expiresAt: Date | null;
+  allow: Allow | null;
+}
 
 /** The API keys of service accounts. */
 @Injectable()
@@ -26,12 +35,13 @@ export class ApiKeyService {
     private readonly serviceAccounts: ServiceAccountService,
     private readonly keys: ApiKeyRepository,
     private readonly secrets: ApiKeySecrets,
+    private readonly allows: KeyAllows,
     private readonly audit: AuditLog,
   ) {}
 
   /**
    * Creates a key and returns it, only this once. Anyone with the key acts as the service account, so the caller must hold every
-   * role that the account holds. Errors: 400 for an expiry in the past, 404, 403, 409 if the account is archived.
+   * role that the account holds. Errors: 400 for an expiry in the past or unknown names in `allow`, 404, 403, 409 if the account is archived.
    */
   async create(scope: OrgScope, serviceAccountId: string, dto: CreateApiKeyDto): Promise<NewApiKeyDto> {
     const expiresAt = expiryOf(dto.expires_at);
@@ -39,26 +49,27 @@ export class ApiKeyService {
       const account = await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
       checkLive(account, 'service account');
       await this.serviceAccounts.checkHoldsAll(tx, scope, account);
-      return this.add(tx, scope, serviceAccountId, dto.name, expiresAt);
+      const allow = dto.allow ? await this.allows.resolve(tx, scope, account, dto.allow) : null;
+      const { row, key } = await this.add(tx, scope, { serviceAccountId, name: dto.name, expiresAt, allow });
+      return { ...(await this.viewOf(scope, row)), key };
     });
   }
 
-  async add(
-    tx: Tx,
-    scope: OrgScope,
-    serviceAccountId: string,
-    name: string,
-    expiresAt: Date | null,
-  ): Promise<NewApiKeyDto> {
+  /** Creates a key within a transaction of `AccountChanges`. The caller has checked that the maker may create it. */
+  async add(tx: Tx, scope: OrgScope, made: NewKey): Promise<{ row: ApiKeyEntity; key: string }> {
     const { key, ...stored } = this.secrets.create();
     const now = new Date();
     const row: ApiKeyEntity = {
       ...stored,
       key_id: newId('key'),
       org_id: scope.orgId,
-      service_account_id: serviceAccountId,
-      name,
-      expires_at: expiresAt,
+      service_account_id: made.serviceAccountId,
+      name: made.name,
+      allow: made.allow,
+      monthly_budget_usd: made.monthly_budget_usd ?? null,
+      requests_per_minute: made.requests_per_minute ?? null,
+      tokens_per_minute: made.tokens_per_minute ?? null,
+      expires_at: made.expiresAt,
       revoked_at: null,
       created_at: now,
       updated_at: now,
@@ -66,16 +77,22 @@ export class ApiKeyService {
     };
     await this.keys.insert(row, tx);
     await this.record(tx, scope, row, 'create');
-    return { ...toApiKeyDto(row), key };
+    return { row, key };
   }
 
   async list(scope: OrgScope, serviceAccountId: string, query: ApiKeyListQueryDto): Promise<Page<ApiKeyDto>> {
     await this.serviceAccounts.find(scope, serviceAccountId);
-    return toPage(await this.keys.list(scope, serviceAccountId, query), toApiKeyDto);
+    const page = await this.keys.list(scope, serviceAccountId, query);
+    const allows = await this.allows.views(
+      scope,
+      page.rows.map(({ allow }) => allow),
+    );
+    const views = new Map(page.rows.map((row, index) => [row, toApiKeyDto(row, allows[index] ?? null)]));
+    return toPage(page, (row) => views.get(row)!);
   }
 
   async get(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return toApiKeyDto(requireKey(await this.keys.find(scope, keyId), serviceAccountId, keyId));
+    return this.viewOf(scope, requireKey(await this.keys.find(scope, keyId), serviceAccountId, keyId));
   }
 
   /**
@@ -83,27 +100,46 @@ export class ApiKeyService {
    * workspace that the service account can access.
    */
   revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return this.changes.run(scope.orgId, (tx) => this.revokeWithin(tx, scope, serviceAccountId, keyId));
+    return this.changes.run(scope.orgId, async (tx) =>
+      this.viewOf(scope, await this.revokeWithin(tx, scope, serviceAccountId, keyId)),
+    );
   }
 
   /** Revokes a key within a transaction of `AccountChanges`. See `revoke`. */
-  async revokeWithin(tx: Tx, scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
+  async revokeWithin(
+    tx: Tx,
+    scope: OrgScope,
+    serviceAccountId: string,
+    keyId: string,
+  ): Promise<ApiKeyEntity> {
     await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
     const row = requireKey(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
-    if (row.revoked_at) return toApiKeyDto(row);
+    if (row.revoked_at) return row;
     const now = new Date();
     const columns = { revoked_at: now, updated_at: now };
     await this.keys.update(tx, scope, keyId, columns);
     await this.record(tx, scope, row, 'revoke');
-    return toApiKeyDto({ ...row, ...columns });
+    return { ...row, ...columns };
   }
 
-  /** Records the service account, the name and the prefix of the key. */
+  /** Changes the name and the limits of a key for the area that created it, within a transaction of `AccountChanges`. */
+  change(
+    tx: Tx,
+    scope: OrgScope,
+    keyId: string,
+    columns: Partial<Pick<ApiKeyEntity, 'name' | 'allow' | keyof KeyLimits>>,
+  ): Promise<void> {
+    return this.keys.update(tx, scope, keyId, { ...columns, updated_at: new Date() });
+  }
+
+  private async viewOf(scope: OrgScope, row: ApiKeyEntity): Promise<ApiKeyDto> {
+    const [allow = null] = await this.allows.views(scope, [row.allow]);
+    return toApiKeyDto(row, allow);
+  }
+
+  /** Records the service account, the name, the prefix and the limits of the key. */
   private record(tx: Tx, scope: OrgScope, row: ApiKeyEntity, action: 'create' | 'revoke'): Promise<void> {
-    const changes = (['service_account_id', 'name', 'prefix'] as const).map((member) => ({
-      member,
-      after: row[member],
-    }));
+    const changes = createdChanges(pick(row, ['service_account_id', 'name', 'prefix', 'allow']));
     return this.audit.record(tx, scope, {
       action,
       type: 'api_key',

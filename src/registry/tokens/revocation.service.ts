@@ -13,6 +13,7 @@ import { Problem, problem } from '#platform/problem';
 import { AuditLog } from '../../resources';
 import { type Revocation, RevocationRepository } from './revocation.repository';
 import { TOKEN_SECONDS } from './signing-key.service';
+import { keyIdOf } from './token-id';
 import type { RevokedTokenDto, RevokeTokenDto } from './token.dto';
 
 /** Time that a revocation outlasts its token, because clock skew can extend the life of a token. */
@@ -34,7 +35,8 @@ export class RevocationService {
   }
 
   /**
-   * Revokes a token. Errors: 400 for a missing or invalid token, 403 for another principal's token without the role admin.
+   * Revokes a token. Errors: 400 for a missing or invalid token; 403 for another principal's token without the role admin, and
+   * for a token of another key if the caller's key is limited.
    * Revoked and expired tokens are not errors.
    */
   async revoke(principal: Principal, requestId: string, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
@@ -45,6 +47,7 @@ export class RevocationService {
       dto.token === undefined
         ? this.revocationOfId(principal, dto.jti ?? '', dto)
         : await this.revocationOfToken(principal, dto.token);
+    this.checkKey(principal, revocation);
     const orgId = revocation.orgId ?? '';
     await this.changes.run(orgId, async (tx) => {
       await this.revocations.add(tx, revocation);
@@ -61,6 +64,14 @@ export class RevocationService {
       );
     });
     return { issuer: revocation.issuer, jti: revocation.jti, expires_at: revocation.expiresAt };
+  }
+
+  /** Throws 403 if the caller's key is limited, and the token was not exchanged for the same key. */
+  private checkKey({ allow, credential }: Principal, { issuer, jti }: Revocation): void {
+    if (!allow) return;
+    const keyId = credential.kind === 'api_key' ? credential.keyId : keyIdOf(credential.jti ?? '');
+    if (issuer === this.ownIssuer && keyIdOf(jti) === keyId) return;
+    throw problem.forbidden('This key allows to revoke only tokens that were exchanged for the key itself.');
   }
 
   private async revocationOfToken(principal: Principal, text: string): Promise<Revocation> {

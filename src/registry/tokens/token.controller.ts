@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
-import { AnyPrincipal, CurrentPrincipal, type Principal, Public } from '#platform/auth';
+import { AllowedBy, AnyPrincipal, AREAS, CurrentPrincipal, type Principal, Public } from '#platform/auth';
 import { NotRepeatable, Reply, RequestBody, type ServiceRequest } from '#platform/http';
 import { readFormOrJson, OAUTH_BODY_BYTES } from './form-or-json';
 import { readKeyExchange } from './key-exchange.request';
@@ -48,7 +48,8 @@ export class TokenController {
 
   /** Revoke the caller's token or, as an admin, any token of the organization */
   @Post('revoke')
-  @Throws('access_denied', 'unsupported_media_type')
+  @AllowedBy(...AREAS)
+  @Throws('access_denied', 'forbidden', 'unsupported_media_type')
   @HttpCode(200)
   @AnyPrincipal()
   @RequestBody({ limit: OAUTH_BODY_BYTES, codings: ['gzip'] })

@@ -84,7 +84,14 @@ export function checkNotMoved(row: Placed, named: string | undefined): void {
 
 /** Narrows the scope of a caller to a workspace that they have entered. */
 export const narrowScope = (scope: OrgScope, workspaceId: string): Scope =>
-  workspaceScope(scope.orgId, workspaceId, scope.principalId, scope.rolesIn(workspaceId), scope.requestId);
+  workspaceScope(
+    scope.orgId,
+    workspaceId,
+    scope.principalId,
+    scope.rolesIn(workspaceId),
+    scope.requestId,
+    scope.allow,
+  );
 
 function checkOpen({ archived }: { archived: boolean }): void {
   if (archived) {

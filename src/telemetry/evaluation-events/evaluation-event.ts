@@ -87,7 +87,11 @@ const isMap = (value: OtlpValue): value is OtlpAttributes =>
 const textOf = (value: OtlpValue | undefined): string | null =>
   typeof value === 'string' && value !== '' ? value : null;
 
-function parseScore({ attributes, traceId, spanId, timeUnixNano }: RawEvent): ParsedScore | Fault {
+function parseScore(
+  { allow }: Scope,
+  { attributes, traceId, spanId, timeUnixNano }: RawEvent,
+): ParsedScore | Fault {
+  if (allow && !allow.areas.includes('scores')) return 'of a key that does not allow the area `scores`';
   const name = textOf(attributes[ATTRIBUTES.name]);
   if (name === null) return `without ${ATTRIBUTES.name}`;
   if (name.length > NAME_MAX) return `with a ${ATTRIBUTES.name} of more than ${NAME_MAX} characters`;
@@ -126,7 +130,7 @@ const isScore = (parsed: ParsedScore | Fault): parsed is ParsedScore => typeof p
 
 const scoresOf = (scope: Scope, events: RawEvent[]): EvaluationEvent[] =>
   events.flatMap((event) => {
-    const parsed = parseScore(event);
+    const parsed = parseScore(scope, event);
     return isScore(parsed) ? [{ scope, ...parsed }] : [];
   });
 
@@ -140,13 +144,14 @@ export const scoresInSpan = (scope: Scope, span: OtlpSpan): EvaluationEvent[] =>
 
 /** Returns, in steps, how many evaluation events of an export are not scores: one sentence for each reason. */
 function* warnings<One>(
+  scope: Scope,
   records: readonly One[],
   eventsOf: (record: One) => RawEvent[],
 ): Generator<void, string[]> {
   const counts = new Map<Fault, number>();
   for (const record of records) {
     for (const event of eventsOf(record)) {
-      const parsed = parseScore(event);
+      const parsed = parseScore(scope, event);
       if (!isScore(parsed)) counts.set(parsed, (counts.get(parsed) ?? 0) + 1);
     }
     yield;
@@ -163,8 +168,8 @@ function* warnings<One>(
   ];
 }
 
-export const warningsForLogs = (records: readonly OtlpLogRecord[]): Generator<void, string[]> =>
-  warnings(records, eventsInLog);
+export const warningsForLogs = (scope: Scope, records: readonly OtlpLogRecord[]): Generator<void, string[]> =>
+  warnings(scope, records, eventsInLog);
 
-export const warningsForSpans = (spans: readonly OtlpSpan[]): Generator<void, string[]> =>
-  warnings(spans, eventsInSpan);
+export const warningsForSpans = (scope: Scope, spans: readonly OtlpSpan[]): Generator<void, string[]> =>
+  warnings(scope, spans, eventsInSpan);

@@ -74,7 +74,7 @@ export interface ExportRules<Request extends DecodedRequest, Ready> {
   /** Adds the parts of an export that are stored more often than sent, in steps. */
   addRepeated(repeated: RepeatedBytes, request: Request): Generator<void, void>;
   /** Returns, in steps, the warnings of the response about records that are stored nevertheless. */
-  warnings?(request: Request): Generator<void, string[]>;
+  warnings?(request: Request, scope: Scope): Generator<void, string[]>;
   /** Returns, in steps, the form in which a request waits for its group to be stored. */
   prepare(request: Request, sent: ReceivedExport): Generator<void, Ready>;
   /** Stores all exports or none. When it returns, they are committed. */
@@ -185,7 +185,8 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
     const repeated = new RepeatedBytes();
     await convertDecodeErrors(inSlices(this.rules.addRepeated(repeated, request)));
     const { rejected, recordCount } = request;
-    if (this.rules.warnings) rejected.reasons.push(...(await inSlices(this.rules.warnings(request))));
+    if (this.rules.warnings)
+      rejected.reasons.push(...(await inSlices(this.rules.warnings(request, sent.scope))));
     const weight = bytes.length + repeated.total + RECORD_BYTES * recordCount;
     const ready = await inSlices(this.rules.prepare(request, sent));
     return { ...sent, ready, rejected, weight };

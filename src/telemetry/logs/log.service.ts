@@ -39,7 +39,7 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
       signal: 'logs',
       decoder: REQUEST_DECODERS.logs,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
-      warnings: ({ logRecords }) => warningsForLogs(logRecords),
+      warnings: ({ logRecords }, scope) => warningsForLogs(scope, logRecords),
       *prepare({ logRecords }, { scope, body }) {
         return {
           workspaceId: scope.workspaceId,

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { exportReply, type OtlpBody, OtlpContent, AcceptsOtlp } from '../otlp-http/otlp-body.decorator';
@@ -23,6 +23,7 @@ export class MetricController {
 
   /** Ingest metrics (OTLP/HTTP) */
   @Post()
+  @AllowedBy('telemetry')
   @ApiTags('Telemetry')
   @HttpCode(200)
   @RequireRole('editor', 'runtime')

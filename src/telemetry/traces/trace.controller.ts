@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { exportReply, type OtlpBody, OtlpContent, AcceptsOtlp } from '../otlp-http/otlp-body.decorator';
@@ -21,6 +21,7 @@ export class TraceController {
 
   /** Ingest traces (OTLP/HTTP) */
   @Post()
+  @AllowedBy('telemetry')
   @ApiTags('Telemetry')
   @HttpCode(200)
   @RequireRole('editor', 'runtime')

@@ -41,7 +41,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
-      warnings: ({ spans }) => warningsForSpans(spans),
+      warnings: ({ spans }, scope) => warningsForSpans(scope, spans),
       prepare: ({ spans }, { scope, body }) => writer.prepare(scope, spans, body.bytes.length),
       store: (exports) => writer.write(exports.map(({ ready }) => ready)),
     });

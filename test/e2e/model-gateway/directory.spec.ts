@@ -72,19 +72,17 @@ describe('the directories of the model gateway', () => {
 
   it('return the limits of keys, and see changes at once', async () => {
     const keys = app.get(KeyLimitsRepository);
-    const { body: model } = created(await on.model({ name: 'limited' }));
-    const { body } = created(await on.key({ models: ['limited'], requests_per_minute: 60 }));
+    const { body } = created(await on.key({ requests_per_minute: 60 }));
     const account = body.service_account_id as string;
     expect(await keys.find(account)).toEqual({
       service_account_id: account,
       workspace_id: on.org.workspaceId,
-      model_ids: new Set([model.model_id]),
       monthly_budget_usd: null,
       requests_per_minute: 60,
       tokens_per_minute: null,
     });
-    await on.admin.patch(`${KEYS}/${body.key_id}`, { models: null, monthly_budget_usd: 2 });
-    expect(await keys.find(account)).toMatchObject({ model_ids: null, monthly_budget_usd: 2 });
+    await on.admin.patch(`${KEYS}/${body.key_id}`, { monthly_budget_usd: 2 });
+    expect(await keys.find(account)).toMatchObject({ monthly_budget_usd: 2 });
     expect(await keys.find('sva_other')).toBeNull();
     // cached limits, and that there are none, are returned synchronously
     expect([keys.find('sva_other'), keys.find('sva_another')]).toEqual([null, expect.any(Promise)]);

@@ -129,7 +129,7 @@ describe('gateway keys', () => {
     await gateway.admin.patch(pathOf(made), { models: null });
     expect(await listed()).toEqual(['a', 'b', 'c']);
     const writes = [await bot.patch(`${MODELS}/${ids[0]}`, { retries: 0 }), await bot.get(KEYS)];
-    expect(outcomes(writes)).toEqual(writes.map(() => [403, 'access_denied']));
+    expect(outcomes(writes)).toEqual(writes.map(() => [403, 'forbidden']));
   });
 
   it('change their name and limits, with audit entries and ETags', async () => {

@@ -54,6 +54,7 @@ describe('in the registry,', () => {
           { workspace_id: other, name: 'another', roles: ['editor'] },
           { workspace_id: own.workspaceId, name: 'main', roles: ['runtime'] },
         ],
+        allow: null,
         credential: {
           kind: 'token',
           issuer: 'https://idp.test',

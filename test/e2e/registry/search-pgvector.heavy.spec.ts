@@ -7,6 +7,7 @@ import type { QueryRunner } from 'typeorm';
 import { expandRoles, type OrgScope, orgScope } from '#platform/auth';
 import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
+import { Platform1795824000000 } from '../../../src/database/migrations/1795824000000-platform';
 import { Resources1795824000001 } from '../../../src/database/migrations/1795824000001-resources';
 import { BUILTIN_DIMENSIONS, embedBuiltin } from '../../../src/resources/search-index/builtin.embedder';
 import { BUILTIN_IDENTITY } from '../../../src/resources/search-index/embedding';
@@ -71,9 +72,9 @@ describe('vector search with pgvector', () => {
   beforeAll(async () => {
     pglite = await PGlite.create({ extensions: { vector, btree_gin, pg_trgm, cube } });
     database = new PgliteDatabase(pglite);
-    await new Resources1795824000001().up({
-      query: (text: string) => pglite.exec(text),
-    } as unknown as QueryRunner);
+    const runner = { query: (text: string) => pglite.exec(text) } as unknown as QueryRunner;
+    await new Platform1795824000000().up(runner);
+    await new Resources1795824000001().up(runner);
     const index = new SearchIndex({} as Environment, new SearchIndexRepository());
     for (const [org, count] of [
       ['org_large', DOCUMENTS],
