@@ -172,7 +172,7 @@ export class InternalCalls {
       const value = parsed(apiKey === null ? text : text.replaceAll(apiKey, '…'));
       const lost = lostAnswer(value, call.format, bytes.length);
       if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON', lost);
-      if (format !== null) checkAnswer(value, format, provider.name, lost);
+      if (format !== null) checkAnswer(value, format, { name: provider.name, apiKey }, lost);
       return { value, provider, upstreamModel: undefined, costUsd: null };
     } catch (error) {
       const lost = lostAnswerOf(error);

@@ -1,17 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
-import { readCapped } from '#platform/outbound';
+import { outboundFailure, readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
 import { parsedObject } from '../formats/json-shape';
-import { SseReader, SseTooLarge } from '../formats/sse';
+import { type SseEvent, SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { checkAnswer, lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
 import { usageOfLost } from './call-budgets';
 import {
   CallFailure,
-  errorResponse,
-  isErrorBody,
   lostAnswerOf,
   sanitizedFailure,
   targetUnavailable,
@@ -52,9 +50,10 @@ export class TargetCaller {
   /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
   plain(call: Call): Promise<TranslatedAnswer> {
     return tryTargets(call, async (request) => {
-      const { name, kind } = request.provider;
+      const { name, kind, apiKey } = request.provider;
       const bytes = await this.client.whole(request, call.maxBytes, call.lease);
-      return translateAnswer(bytes, { format: call.format, kind, name }, call.body);
+      const sender = { name, apiKey: apiKey() };
+      return translateAnswer(bytes, { format: call.format, kind, sender }, call.body);
     });
   }
 
@@ -75,7 +74,11 @@ export class TargetCaller {
           throw await unstreamedFailure(response, wireFormatOf(provider.kind, format)!);
         const rest = translatedParts(response, translation);
         const { value, done } = await rest.next();
-        if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
+        if (done) {
+          throw (
+            translation.failure ?? unusableAnswer(provider.name, 'closed the stream before its first event')
+          );
+        }
         return { first: value, rest, translation };
       });
     });
@@ -178,18 +181,19 @@ const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
 /** Returns the failure for a response that is not a stream. It may be an error with status 200. */
 async function unstreamedFailure({ sender, body }: ProviderResponse, wire: CallFormat): Promise<CallFailure> {
   const text = await readCapped(body, ERROR_MAX);
-  if (text !== undefined && isErrorBody(text)) return errorResponse(sender, 500, text, undefined);
-  const lost = text === undefined ? UNREAD : lostAnswer(parsedObject(text), wire, Buffer.byteLength(text));
+  const answer = text === undefined ? undefined : parsedObject(text);
+  const lost = text === undefined ? UNREAD : lostAnswer(answer, wire, Buffer.byteLength(text));
+  if (answer) checkAnswer(answer, wire, sender, lost);
   return unusableAnswer(sender.name, 'did not return an event stream', lost);
 }
 
 /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */
 async function* translatedParts(
-  { body, sender, release }: ProviderResponse,
+  { body, sender, onActivity, release }: ProviderResponse,
   translation: StreamTranslation,
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
-    yield* readParts(body, translation);
+    yield* readParts(body, translation, onActivity);
   } catch (error) {
     if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
     if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
@@ -211,19 +215,38 @@ function readRest(body: ProviderResponse['body']): void {
 async function* readParts(
   body: ProviderResponse['body'],
   translation: StreamTranslation,
+  onActivity: () => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   const reader = new SseReader(EVENT_MAX);
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+  let hasStarted = false;
+  const translated = (events: readonly SseEvent[]): Buffer => {
     const parts: Buffer[] = [];
-    for (const event of reader.push(chunk as Buffer)) {
-      if (!translation.isDone) parts.push(translation.push(event));
+    for (const event of events) {
+      // another target may still be called after a ping
+      if (!translation.isDone && (hasStarted || !isPing(event))) parts.push(translation.push(event));
     }
-    const bytes = Buffer.concat(parts);
-    if (bytes.length > 0) yield bytes;
-    if (translation.isDone) return;
+    return Buffer.concat(parts);
+  };
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      if (!hasStarted) onActivity();
+      const bytes = translated(reader.push(chunk as Buffer));
+      hasStarted ||= bytes.length > 0;
+      if (bytes.length > 0) yield bytes;
+      if (translation.isDone) return;
+    }
+    const last = translated(reader.end());
+    if (last.length > 0) yield last;
+  } catch (error) {
+    // the end of the stream is missing, but not of the answer
+    if (!translation.isFinished || outboundFailure(error) === null) throw error;
   }
-  const last = Buffer.concat(reader.end().map((event) => translation.push(event)));
-  if (last.length > 0) yield last;
-  if (!translation.isDone)
-    throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
+  if (translation.isDone) return;
+  const end = translation.finish();
+  if (end.length > 0) yield end;
 }
+
+/** Tells whether an event only keeps the connection alive. Anthropic sends it. */
+const isPing = ({ event, data }: SseEvent): boolean => event === 'ping' || PING.test(data);
+
+const PING = /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/;
