@@ -208,6 +208,27 @@ describe('a budget', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
+  it('lets clients retry while calls in flight have reserved it, although it is not spent', async () => {
+    const name = await model({ monthly_budget_usd: 1 });
+    const held: (() => void)[] = [];
+    provider.answer = (call, response) => void held.push(() => void chat('ok')(call, response));
+    // each reserves 0.60 US dollars, and costs far less
+    const ask = { model: name, messages, max_tokens: 60_000 };
+    const calls = [ask, ask].map((body) => client.chat.completions.create(body));
+    await until(() => held.length === 2);
+    const refused = await app.api(account.key).post('/model/v1/chat/completions', ask);
+    expect([refused.status, refused.body.code, refused.body.error.code]).toEqual([
+      ...[429, 'rate_limited', 'rate_limited'],
+    ]);
+    expect(refused.body.detail).toMatch(/reserved/);
+    expect(refused.body.detail).not.toMatch(/month \(UTC\)/);
+    expect([refused.headers.get('retry-after'), refused.headers.get('x-should-retry')]).toEqual(['5', null]);
+    held.forEach((answer) => answer());
+    await Promise.all(calls);
+    provider.answer = chat('ok');
+    expect((await app.api(account.key).post('/model/v1/chat/completions', ask)).status).toBe(200);
+  });
+
   it('stops the calls of all models of its workspace', async () => {
     await admin.put(`/model/v1/budgets/${org.workspaceId}`, { monthly_budget_usd: COST });
     await spend(await model());
