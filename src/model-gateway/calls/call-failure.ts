@@ -4,6 +4,7 @@ import { parsedObject } from '../formats/json-shape';
 import { errorOf, type ReportedError } from '../formats/reported-error';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE, type Usage } from '../formats/usage';
+import type { CallFormat } from './call.types';
 
 /** Maximum characters of a provider's message that are passed on to the client. */
 const MESSAGE_MAX = 1_000;
@@ -281,6 +282,19 @@ export const answerTooLarge = (name: string, maxBytes: number, lost = UNREAD): C
 /** Returns the failure for a target that cannot be called before it is changed. */
 export const targetUnavailable = (detail: string): CallFailure =>
   new CallFailure('refused', 'cannot be called', permanent(detail));
+
+/** Statuses of problems in the request. */
+const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413]);
+
+/** Tells whether a failure says something about its target, so that the target may rest. All others are due to the request. */
+export function isTargetFault(
+  { reason, problem: { status }, details }: CallFailure,
+  format: CallFormat,
+): boolean {
+  if (reason === 'rejected' || reason === 'too_large' || REQUEST_STATUSES.has(status)) return false;
+  // many servers have only some of the operations
+  return details.status !== 404 || format === 'chat' || format === 'messages';
+}
 
 /** Returns the failure for a stream whose first event is an error or cannot be used. */
 export const firstEventFailure = (provider: FailedProvider, failure: StreamFailure): CallFailure =>

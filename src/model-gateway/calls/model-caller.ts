@@ -51,6 +51,7 @@ export class ModelCaller implements OnApplicationShutdown {
       const { bytes, facts } = answer;
       const isCached = cached?.body != null;
       const outcome = { ...NO_OUTCOME, facts, isCached };
+      if (!isCached) this.targets.answered(call);
       const recording = this.recorder.record(call, outcome, startedAt, isCached ? null : facts.text.length);
       if (cached && !isCached) await Promise.all([recording, cached.store(bytes)]);
       return { ...(await recording), bytes, cacheStatus: cached?.status };
@@ -122,11 +123,14 @@ export class ModelCaller implements OnApplicationShutdown {
       } catch (error) {
         if (call.signal.aborted) throw error;
         const unreported = isTimeout(error) ? 'request_timeout' : 'connection_error';
+        this.targets.failed(call);
         await record(error instanceof StreamFailure ? error.type : unreported);
         // the stream then ends as usual, because some clients lose what they have not read when the connection breaks
         yield failureEvent(call.format, providerName(call), error);
         return;
       }
+      if (translation.failure) this.targets.failed(call);
+      else this.targets.answered(call);
       await record(translation.failure?.type ?? null);
       yield last;
     } finally {

@@ -10,6 +10,7 @@ import { checkAnswer, lostAnswer, translateAnswer, type TranslatedAnswer } from 
 import { usageOfLost } from './call-budgets';
 import {
   CallFailure,
+  isTargetFault,
   lostAnswerOf,
   sanitizedFailure,
   targetUnavailable,
@@ -20,6 +21,7 @@ import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.typ
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import { translateRequest } from './request-translation';
 import { type StreamTranslation, streamTranslationOf } from './stream-translation';
+import { TargetHealth } from './target-health';
 
 /** Maximum size of an event of a stream, in bytes. */
 const EVENT_MAX = 4 * 1024 * 1024;
@@ -45,11 +47,14 @@ export interface StreamAnswer {
  */
 @Injectable()
 export class TargetCaller {
-  constructor(private readonly client: ProviderClient) {}
+  constructor(
+    private readonly client: ProviderClient,
+    private readonly health: TargetHealth,
+  ) {}
 
   /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
   plain(call: Call): Promise<TranslatedAnswer> {
-    return tryTargets(call, async (request) => {
+    return this.tryTargets(call, async (request) => {
       const { name, kind, apiKey } = request.provider;
       const bytes = await this.client.whole(request, call.maxBytes, call.lease);
       const sender = { name, apiKey: apiKey() };
@@ -59,7 +64,7 @@ export class TargetCaller {
 
   /** Returns the answer once it has started. Errors: as for `plain`. */
   stream(call: Call): Promise<StreamAnswer> {
-    return tryTargets(call, (request) => {
+    return this.tryTargets(call, (request) => {
       const { provider } = request;
       const { format, facts, body, model } = call;
       const translation = streamTranslationOf({
@@ -83,39 +88,53 @@ export class TargetCaller {
       });
     });
   }
-}
 
-async function tryTargets<Answer>(
-  call: Call,
-  work: (request: ProviderRequest) => Promise<Answer>,
-): Promise<Answer> {
-  const { signal, model, lease, progress, facts, format } = call;
-  const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
-  const leasedBytes = lease?.bytes ?? 0;
-  let failure: CallFailure | undefined;
-  for (const target of targetOrder(model)) {
-    for (let tries = 1; ; tries++) {
-      signal.throwIfAborted();
-      progress.target = target;
-      progress.attempts++;
-      let request: ProviderRequest | undefined;
-      try {
-        request = requestOf(call, target);
-        return await work(request);
-      } catch (error) {
-        lease?.tryResize(leasedBytes);
-        const lost = request && lostAnswerOf(error);
-        if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
-        if (!(error instanceof CallFailure) || error.reason === 'rejected') throw error;
-        failure = error;
-        const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
-        const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
-        if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
-        await pause(waitMs, signal);
+  /** Notes that the last target has sent its whole answer. */
+  answered({ model, progress }: Call): void {
+    progress.writes.push(this.health.answered(model, progress.target!));
+  }
+
+  /** Notes that the last attempt failed because of its target. */
+  failed({ model, progress }: Call): void {
+    progress.attempts.at(-1)!.isFailed = true;
+    progress.writes.push(this.health.failed(model, progress.target!));
+  }
+
+  private async tryTargets<Answer>(
+    call: Call,
+    work: (request: ProviderRequest) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { signal, model, lease, progress, facts, format } = call;
+    const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
+    const leasedBytes = lease?.bytes ?? 0;
+    let failure: CallFailure | undefined;
+    for (const target of this.health.order(model, targetOrder(model))) {
+      for (let tries = 1; ; tries++) {
+        signal.throwIfAborted();
+        progress.target = target;
+        progress.attempts.push({ target, isFailed: false });
+        this.health.begin(model, target);
+        let request: ProviderRequest | undefined;
+        try {
+          request = requestOf(call, target);
+          return await work(request);
+        } catch (error) {
+          lease?.tryResize(leasedBytes);
+          const lost = request && lostAnswerOf(error);
+          if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
+          if (!(error instanceof CallFailure)) throw error;
+          if (isTargetFault(error, format)) this.failed(call);
+          if (error.reason === 'rejected') throw error;
+          failure = error;
+          const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
+          const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
+          if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
+          await pause(waitMs, signal);
+        }
       }
     }
+    throw failure!; // a model has at least one target
   }
-  throw failure!; // a model has at least one target
 }
 
 /**
