@@ -21,6 +21,7 @@ import { ProviderClient } from './calls/provider-client';
 import { SpanWriter } from './calls/span.writer';
 import { TargetCaller } from './calls/target-caller';
 import { TargetHealth } from './calls/target-health';
+import { TokenCounter } from './calls/token-counter';
 import { GatewayKeyEntity } from './keys/gateway-key.entity';
 import { GatewayKeyRepository } from './keys/gateway-key.repository';
 import { GatewayKeyService } from './keys/gateway-key.service';
@@ -71,6 +72,7 @@ const CALLS = [
   SpanWriter,
   TargetCaller,
   TargetHealth,
+  TokenCounter,
   UsageWriter,
 ];
 
