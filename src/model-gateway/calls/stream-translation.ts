@@ -2,7 +2,7 @@ import { ChatChunks } from '../formats/chat-chunks';
 import { isObject, type JsonObject, listOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
 import { MessageEvents } from '../formats/message-events';
 import { ResponseEvents } from '../formats/response-events';
-import { formatSse, type SseEvent } from '../formats/sse';
+import { formatSse, isPing, type SseEvent } from '../formats/sse';
 import { eventObject, failureOf, StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE, type Usage, usageOfChat, usageOfResponses } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
@@ -101,6 +101,8 @@ class NativeChat extends StreamTranslation {
 
   push(event: SseEvent): Buffer {
     const { data, raw } = event;
+    // clients of this format expect choices in every event
+    if (isPing(event)) return NOTHING;
     if (data.startsWith(DONE.data)) return this.complete(event);
     const chunk = eventObject(event);
     this.answer.addChunk(chunk);
@@ -117,6 +119,7 @@ class ChatAsMessages extends StreamTranslation {
   private readonly events = new MessageEvents();
 
   push(event: SseEvent): Buffer {
+    if (isPing(event)) return NOTHING;
     if (event.data.startsWith(DONE.data)) {
       this.isDone = true;
       return NOTHING;

@@ -3,7 +3,7 @@ import { backOffMs, pause } from '#platform/concurrency';
 import { outboundFailure, readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
 import { parsedObject } from '../formats/json-shape';
-import { type SseEvent, SseReader, SseTooLarge } from '../formats/sse';
+import { isPing, type SseEvent, SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import { checkAnswer, lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
@@ -264,8 +264,3 @@ async function* readParts(
   const end = translation.finish();
   if (end.length > 0) yield end;
 }
-
-/** Tells whether an event only keeps the connection alive. Anthropic sends it. */
-const isPing = ({ event, data }: SseEvent): boolean => event === 'ping' || PING.test(data);
-
-const PING = /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/;
