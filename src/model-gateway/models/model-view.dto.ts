@@ -65,7 +65,7 @@ const toListedModel = (row: ModelEntity): ListedModelDto => ({
 
 const viewOfModel = viewOf(ModelDto, (row: ModelEntity, failures: readonly TargetFailure[]) => ({
   ...toListedModel(row),
-  targets: row.targets.map((target) => viewOfTarget(target, row.model_id, failures)),
+  targets: row.targets.map((target) => viewOfTarget(target, row, failures)),
 }));
 
 /** @param failures those of the targets of this and other models */
@@ -74,12 +74,15 @@ export const toModelDto = (row: ModelEntity, failures: readonly TargetFailure[] 
 
 function viewOfTarget(
   target: ModelTarget,
-  modelId: string,
+  { model_id, generation }: ModelEntity,
   failures: readonly TargetFailure[],
 ): ModelTargetViewDto {
   const failure = failures.find(
-    ({ model_id, provider_id, upstream_model }) =>
-      model_id === modelId && provider_id === target.provider_id && upstream_model === target.upstream_model,
+    (one) =>
+      one.model_id === model_id &&
+      one.model_generation === generation &&
+      one.provider_id === target.provider_id &&
+      one.upstream_model === target.upstream_model,
   );
   return {
     ...target,

@@ -143,9 +143,10 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
 
   /** Returns the view of a model, with the states of its targets, which the ETag covers. */
   private async shown(scope: OrgScope, row: ModelEntity): Promise<Versioned<ModelDto>> {
-    const failures = await this.failuresOf(scope, [row]);
-    const states = toRawJson(Object.fromEntries(failures.map((failure, index) => [index, failure])));
-    return new Versioned(toModelDto(row, failures), versionShowing(row.generation, [states]));
+    const view = toModelDto(row, await this.failuresOf(scope, [row]));
+    const failed = view.targets.map(({ state, last_error_at }) => last_error_at && [state, last_error_at]);
+    const states = failed.some(Boolean) ? { failed } : {};
+    return new Versioned(view, versionShowing(row.generation, [toRawJson(states)]));
   }
 
   private failuresOf(scope: OrgScope, rows: readonly ModelEntity[]): Promise<TargetFailure[]> {

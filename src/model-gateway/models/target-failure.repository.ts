@@ -6,6 +6,8 @@ import type { CalledModel, CalledTarget } from './model-directory';
 /** The state of a target that has failed. */
 export interface TargetFailure {
   model_id: string;
+  /** The failure no longer counts once the model has another generation. */
+  model_generation: number;
   provider_id: string;
   upstream_model: string;
   last_error_at: Date;
@@ -17,15 +19,15 @@ export interface TargetFailure {
 export class TargetFailureRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the failures of targets of models, without those from before the model or the provider was changed. */
+  /** Returns the failures of targets of models, without those from before the provider was changed. */
   find(scope: OrgScope, modelIds: readonly string[]): Promise<TargetFailure[]> {
     return this.database.query<TargetFailure>(
-      sql`SELECT f.model_id, f.provider_id, f.upstream_model, f.last_error_at,
+      sql`SELECT f.model_id, f.model_generation, f.provider_id, f.upstream_model, f.last_error_at,
           coalesce(f.rests_until > now(), false) AS is_resting
         FROM model_target_failures f
-        JOIN models m ON m.model_id = f.model_id AND m.generation = f.model_generation
-        JOIN model_providers p ON p.provider_id = f.provider_id AND p.generation = f.provider_generation
-        WHERE f.model_id = ANY (${[...modelIds]}::text[]) AND m.org_id = ${scope.orgId}
+        WHERE f.model_id = ANY (${[...modelIds]}::text[]) AND f.provider_generation =
+          (SELECT generation FROM model_providers p
+            WHERE p.provider_id = f.provider_id AND p.org_id = ${scope.orgId})
         ORDER BY f.model_id, f.provider_id, f.upstream_model`,
     );
   }
