@@ -1,7 +1,6 @@
 import { codeOfError, outboundFailure } from '#platform/outbound';
 import { formatBytes, Problem, problem } from '#platform/problem';
-import { parsedObject } from '../formats/json-shape';
-import { errorOf, type ReportedError } from '../formats/reported-error';
+import { errorOfText, type ReportedError } from '../formats/reported-error';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE, type Usage } from '../formats/usage';
 import type { CallFormat } from './call.types';
@@ -104,7 +103,7 @@ export function errorResponse(
   text: string,
   retryAfterMs: number | undefined,
 ): CallFailure {
-  const reported = sanitizedError(errorOf(parsedObject(text) ?? {}), provider);
+  const reported = sanitizedError(errorOfText(text), provider);
   const predicate = `returned status ${status}`;
   const isQuota = text.includes(NO_QUOTA);
   const [reason, cause] = reactionTo(provider.name, { status, predicate, reported, isQuota, retryAfterMs });

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, nameOf, objectOf, textOf } from './json-shape';
+import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from './json-shape';
 
 /** The error that a provider reported. Missing parts are empty texts. */
 export interface ReportedError {
@@ -45,6 +45,10 @@ export function errorOf(body: JsonObject): ReportedError {
     type: nameOf(type) ?? '',
   };
 }
+
+/** Reads the error of the body of a response with an error status. Google's servers send a list of one error. */
+export const errorOfText = (text: string): ReportedError =>
+  errorOf(parsedObject(text) ?? parsedObject(text.replace(/^\s*\[|\]\s*$/g, '')) ?? {});
 
 /** Returns the choice of a chat completion that its server could not complete. */
 const failedChoiceOf = ({ choices }: JsonObject): JsonObject | undefined =>

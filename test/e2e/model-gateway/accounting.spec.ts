@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import OpenAI from 'openai';
 import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
+import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
 import {
   begin,
   chat,
@@ -223,6 +224,16 @@ describe('a budget', () => {
     expect(refused.body.detail).toMatch(/reserved/);
     expect(refused.body.detail).not.toMatch(/month \(UTC\)/);
     expect([refused.headers.get('retry-after'), refused.headers.get('x-should-retry')]).toEqual(['5', null]);
+    const { model_id } = (await admin.get(`/model/v1/models/${name}`)).body;
+    const internal = app.get(InternalCalls).call({
+      ...{ model: model_id as string, format: 'chat', body: JSON.stringify(ask), principalId: 'judges' },
+      ...{ timeoutMs: 5_000, maxBytes: 1_000_000, signal: new AbortController().signal },
+    });
+    // judges wait, and call again
+    await expect(internal).rejects.toMatchObject({
+      reason: 'rate_limited',
+      details: { retryAfterMs: 5_000 },
+    });
     held.forEach((answer) => answer());
     await Promise.all(calls);
     provider.answer = chat('ok');
