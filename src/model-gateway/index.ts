@@ -1,7 +1,7 @@
 export type { Recorded } from './calls/call.types';
 export { BudgetRepository } from './budgets/budget.repository';
 export { KeyLimitsRepository } from './keys/key-limits.repository';
-export { CallFailure, type ReportedError } from './calls/call-failure';
+export { CallFailure } from './calls/call-failure';
 export { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
 export { CALL_OPERATIONS } from './calls/calls.openapi';
 export { CALL_PATHS, GatewayEndpoint } from './calls/gateway.endpoint';
@@ -17,6 +17,7 @@ export {
 export { LearnedLimits } from './calls/learned-limit';
 export { contentTextOf, firstChoiceOf } from './formats/chat-outcome';
 export { nameOf, objectOf } from './formats/json-shape';
+export type { ReportedError } from './formats/reported-error';
 export { usageOfChat } from './formats/usage';
 export { ModelGatewayWorkerModule } from './model-gateway.worker.module';
 export { ModelGatewayHttpModule } from './model-gateway.http.module';

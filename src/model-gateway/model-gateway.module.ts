@@ -20,6 +20,8 @@ import { ModelCaller } from './calls/model-caller';
 import { ProviderClient } from './calls/provider-client';
 import { SpanWriter } from './calls/span.writer';
 import { TargetCaller } from './calls/target-caller';
+import { TargetHealth } from './calls/target-health';
+import { TokenCounter } from './calls/token-counter';
 import { GatewayKeyEntity } from './keys/gateway-key.entity';
 import { GatewayKeyRepository } from './keys/gateway-key.repository';
 import { GatewayKeyService } from './keys/gateway-key.service';
@@ -29,6 +31,7 @@ import { ModelDirectory } from './models/model-directory';
 import { ModelEntity } from './models/model.entity';
 import { ModelRepository } from './models/model.repository';
 import { ModelService } from './models/model.service';
+import { TargetFailureRepository } from './models/target-failure.repository';
 import { ProviderChanges } from './providers/provider-changes';
 import { ProviderEntity } from './providers/provider.entity';
 import { ProviderRepository } from './providers/provider.repository';
@@ -43,6 +46,7 @@ const RESOURCES = [
   ProviderChanges,
   ModelService,
   ModelRepository,
+  TargetFailureRepository,
   GatewayKeyService,
   GatewayKeyRepository,
   BudgetService,
@@ -67,6 +71,8 @@ const CALLS = [
   ProviderClient,
   SpanWriter,
   TargetCaller,
+  TargetHealth,
+  TokenCounter,
   UsageWriter,
 ];
 

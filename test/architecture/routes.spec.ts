@@ -65,6 +65,7 @@ const MOUNTS = {
   '/model/v1/responses': ['POST'],
   '/model/v1/embeddings': ['POST'],
   '/model/v1/messages': ['POST'],
+  '/model/v1/messages/count_tokens': ['POST'],
 };
 
 const isMounted = (path: string): boolean =>

@@ -12,7 +12,8 @@ import {
  * JSON-RPC messages and model calls have their own rules, which `test/e2e/mcp-endpoint/` and `test/e2e/model-gateway/` test.
  * Model calls forward unknown members.
  */
-const OTHERS = /^\/mcp$|^\/model\/v1\/(chat\/completions|responses|embeddings|messages)$/;
+const OTHERS =
+  /^\/mcp$|^\/model\/v1\/(chat\/completions|responses|embeddings|messages|messages\/count_tokens)$/;
 const OPERATIONS = documentedOperations().filter(({ path }) => !OTHERS.test(path));
 /** Operations whose JSON body is an object without additional members. */
 const WRITES = OPERATIONS.filter(({ body }) => body?.additionalProperties === false);

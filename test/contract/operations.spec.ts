@@ -242,6 +242,7 @@ describe('every operation', () => {
       }
       provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
       await expectAll([admin.post(`${base}/embeddings`, { model: openai, input: 'Hi' })], 200);
+      await expectAll([admin.post(`${base}/messages/count_tokens`, { model: openai, messages })], 200);
       provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hello' }]));
       await expectAll([admin.post(`${base}/responses`, { model: anthropic, input: 'Hi' })], 200);
       provider.answer = chat('Hello');

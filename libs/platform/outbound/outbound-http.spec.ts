@@ -371,6 +371,29 @@ describe('OutboundHttp', () => {
     expect(ports.size).toBeLessThan(4);
   });
 
+  it.each(['GET', 'HEAD', 'POST'])('ignores 100 Continue before the response to %s', async (method) => {
+    const url = await serve((incoming, response) => {
+      incoming.socket.write('HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\n');
+      response.writeContinue();
+      incoming.resume().on('end', () => response.setHeader('x-b', '2').end('done'));
+    });
+    const http = client(ALLOWED);
+    const call = http.fetcher({ signal: NEVER, maxBytes: MIB });
+    const init = { method, ...(method === 'POST' && { body: 'x'.repeat(100_000) }) };
+    const expected = method === 'HEAD' ? '' : 'done';
+    for (let one = 0; one < 2; one++) {
+      const fetched = await call(url, init);
+      expect([fetched.status, fetched.headers.get('x-a'), fetched.headers.get('x-b')]).toEqual([
+        200,
+        null,
+        '2',
+      ]);
+      expect(await fetched.text()).toBe(expected);
+      const requested = await request(url, { ...init, method: method as 'GET', dispatcher: http.dispatcher });
+      expect([requested.statusCode, await requested.body.text()]).toEqual([200, expected]);
+    }
+  });
+
   it('reads responses without a body', async () => {
     const url = await serve((_request, response) => response.writeHead(204).end());
     const response = await fetcher()(url);

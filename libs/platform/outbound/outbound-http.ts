@@ -11,6 +11,7 @@ import {
 } from './outbound-errors';
 import { type Resolve, systemResolver } from './resolve';
 import { undici } from './undici';
+import { ignoreContinue } from './unsolicited-continue';
 
 const HEADERS_MAX = 16 * 1024;
 const KEEP_ALIVE_MAX_MS = 30_000;
@@ -100,7 +101,7 @@ export class OutboundHttp implements OnApplicationShutdown {
   }
 
   private newAgent(options: Agent.Options): Dispatcher {
-    return new (undici().Agent)({
+    const agent = new (undici().Agent)({
       ...options,
       maxHeaderSize: HEADERS_MAX,
       keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
@@ -108,6 +109,8 @@ export class OutboundHttp implements OnApplicationShutdown {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
+    ignoreContinue(agent);
+    return agent;
   }
 }
 

@@ -53,6 +53,8 @@ export class ModelGateway1795824000006 extends SqlMigration {
       owned_by text COLLATE "C" NOT NULL,
       retries integer NOT NULL,
       timeout_ms integer NOT NULL,
+      -- how long a target rests that fails repeatedly; 0 if it does not
+      cooldown_s integer NOT NULL,
       -- null without a budget
       monthly_budget_usd double precision,
       -- null if responses are not cached
@@ -125,6 +127,9 @@ export class ModelGateway1795824000006 extends SqlMigration {
       call_count bigint NOT NULL,
       failed_count bigint NOT NULL,
       cached_count bigint NOT NULL,
+      -- requests to the provider, also those of calls that another provider answered
+      attempts bigint NOT NULL,
+      failed_attempts bigint NOT NULL,
       -- calls without a known price, which cost_usd does not include
       unpriced_count bigint NOT NULL,
       input_tokens bigint NOT NULL,
@@ -144,6 +149,20 @@ export class ModelGateway1795824000006 extends SqlMigration {
       month date NOT NULL,
       spent_usd double precision NOT NULL,
       PRIMARY KEY (subject, month)
+    ) WITH (fillfactor = 50);
+
+    -- The last failure of each target of a model, from which all processes learn which targets rest
+    CREATE TABLE model_target_failures (
+      model_id text COLLATE "C" NOT NULL REFERENCES models,
+      provider_id text COLLATE "C" NOT NULL REFERENCES model_providers,
+      upstream_model text COLLATE "C" NOT NULL,
+      -- the failure no longer counts once the model or the provider has changed
+      model_generation integer NOT NULL,
+      provider_generation integer NOT NULL,
+      last_error_at timestamptz NOT NULL,
+      -- null if the target does not rest
+      rests_until timestamptz,
+      PRIMARY KEY (model_id, provider_id, upstream_model)
     ) WITH (fillfactor = 50);
 
     -- Responses that are returned again for the same request

@@ -85,7 +85,7 @@ const FEATURES = [
  */
 export function withoutRefusedFeature(
   features: ChatFeatures,
-  { message, parameter, code }: ReportedError,
+  { message, parameter, code }: Omit<ReportedError, 'type'>,
   isTemperatureRequired: boolean,
 ): { features: ChatFeatures; isServerWide: boolean } | undefined {
   const subject = parameter || message;

@@ -6,7 +6,11 @@ const MIB = 1024 * 1024;
 
 function translated(answer: unknown, format: CallFormat, kind: ProviderKind = 'openai') {
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  const { bytes, facts } = translateAnswer(Buffer.from(text), { format, kind, name: 'p' }, Buffer.from('{}'));
+  const { bytes, facts } = translateAnswer(
+    Buffer.from(text),
+    { format, kind, sender: { name: 'p', apiKey: null } },
+    Buffer.from('{}'),
+  );
   return { text: bytes.toString(), facts };
 }
 

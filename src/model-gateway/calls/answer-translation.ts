@@ -12,6 +12,7 @@ import {
   textOf,
 } from '../formats/json-shape';
 import { toChatAnswer } from '../formats/messages-to-chat-answer';
+import { errorOf, isError } from '../formats/reported-error';
 import { toResponsesAnswer } from '../formats/response-events';
 import { StreamFailure } from '../formats/stream-failure';
 import {
@@ -22,7 +23,13 @@ import {
   usageOfResponses,
 } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
-import { answerTooLarge, type LostAnswer, unusableAnswer } from './call-failure';
+import {
+  answerTooLarge,
+  type FailedProvider,
+  type LostAnswer,
+  reportedFailure,
+  unusableAnswer,
+} from './call-failure';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { members } from './json-splice';
 
@@ -50,15 +57,15 @@ export interface TranslatedAnswer {
  */
 export function translateAnswer(
   bytes: Buffer,
-  { format, kind, name }: { format: CallFormat; kind: ProviderKind; name: string },
+  { format, kind, sender }: { format: CallFormat; kind: ProviderKind; sender: FailedProvider },
   request: Buffer,
 ): TranslatedAnswer {
   const wire = wireFormatOf(kind, format)!;
   const isLarge = bytes.length > PARSED_MAX;
   const answer = isLarge ? outlineOf(bytes) : parsedObject(bytes.toString());
   const lost = lostAnswer(answer, wire, bytes.length);
-  if (isLarge && wire !== format) throw answerTooLarge(name, PARSED_MAX, lost);
-  checkAnswer(answer, wire, name, lost);
+  if (isLarge && wire !== format) throw answerTooLarge(sender.name, PARSED_MAX, lost);
+  checkAnswer(answer, wire, sender, lost);
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
   const facts: AnswerFacts = {
     ...(wire === 'responses' ? responseContents(answer) : chatContents(chat)),
@@ -69,10 +76,13 @@ export function translateAnswer(
   if (wire === format) return { bytes, facts };
   try {
     const text = jsonText(translateChat(chat, format, request));
-    if (text === undefined) throw unusableAnswer(name, 'returned JSON that is nested too deeply', lost);
+    if (text === undefined)
+      throw unusableAnswer(sender.name, 'returned JSON that is nested too deeply', lost);
     return { bytes: Buffer.from(text), facts };
   } catch (error) {
-    throw error instanceof StreamFailure ? unusableAnswer(name, 'returned too many parts', lost) : error;
+    throw error instanceof StreamFailure
+      ? unusableAnswer(sender.name, 'returned too many parts', lost)
+      : error;
   }
 }
 
@@ -82,21 +92,25 @@ export const lostAnswer = (answer: unknown, wire: CallFormat, bytes: number): Lo
   bytes,
 });
 
-/** Throws `CallFailure` for a value that is not an answer in a format. */
+/** Throws `CallFailure` for a value that is not an answer in a format, or that reports an error, although its status is 200. */
 export function checkAnswer(
   answer: unknown,
   wire: CallFormat,
-  name: string,
+  sender: FailedProvider,
   lost: LostAnswer,
 ): asserts answer is JsonObject {
-  if (!isObject(answer)) throw unusableAnswer(name, 'did not return a JSON object', lost);
-  if (!IS_ANSWER[wire](answer)) throw unusableAnswer(name, `did not return ${NOUNS[wire]}`, lost);
+  if (!isObject(answer)) throw unusableAnswer(sender.name, 'did not return a JSON object', lost);
+  const isAnswer = IS_ANSWER[wire](answer);
+  const error = isAnswer && !isError(answer) ? undefined : errorOf(answer);
+  if (error && (isError(answer) || error.message !== '')) throw reportedFailure(sender, error, lost);
+  if (!isAnswer) throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, lost);
 }
 
-/** Checks that an object is an answer in a format, not an error from an intermediary. */
+/** Tells whether an object is an answer in a format. A failed response of Responses is none. */
 const IS_ANSWER: Readonly<Record<CallFormat, (answer: JsonObject) => boolean>> = {
   chat: ({ choices }) => Array.isArray(choices),
-  responses: ({ output, status }) => Array.isArray(output) || typeof status === 'string',
+  responses: ({ output, status }) =>
+    status !== 'failed' && (Array.isArray(output) || typeof status === 'string'),
   embeddings: ({ data }) => Array.isArray(data),
   messages: ({ content }) => Array.isArray(content),
 };

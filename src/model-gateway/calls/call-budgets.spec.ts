@@ -1,7 +1,9 @@
 import type { ModelPrices } from '../../telemetry';
 import type { BudgetRepository } from '../budgets/budget.repository';
 import type { Database } from '#platform/db';
+import type { Problem } from '#platform/problem';
 import { firstDayOf, SpendRepository, type SpendRow } from '../budgets/spend.repository';
+import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel } from '../models/model-directory';
 import { CallBudgets, type Spending } from './call-budgets';
 
@@ -86,6 +88,40 @@ describe('a budget', () => {
       Array.from({ length: 20 }, () => budgets.allow(spending(5_000_000))),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  });
+
+  it.each(['key', 'workspace', 'model'] as const)(
+    'of the %s is reserved before it is spent, and tells the two apart',
+    async (which) => {
+      let spentUsd = 0;
+      const subjects = { key: 'sva_1', workspace: 'wsp_1', model: 'model_1' };
+      const spent = cacheOn(() => Promise.resolve([row(subjects[which], spentUsd)]));
+      const amounts = { amountOf: () => (which === 'workspace' ? 10 : null) } as unknown as BudgetRepository;
+      const budgets = new CallBudgets(amounts, spent, { table: {} } as ModelPrices);
+      const limits = { service_account_id: 'sva_1', monthly_budget_usd: which === 'key' ? 10 : null };
+      const called = { ...model, monthly_budget_usd: which === 'model' ? 10 : null };
+      const call = { ...spending(9_000_000), model: called, limits: limits as KeyLimits };
+      const [first, second] = [await budgets.allow(call), await budgets.allow(call)];
+      const reserved = await budgets.allow(call).catch((error: unknown) => error as Problem);
+      expect(reserved).toMatchObject({ code: 'rate_limited', headers: { 'Retry-After': '5' } });
+      expect((reserved as Problem).headers).not.toHaveProperty('X-Should-Retry');
+      expect((reserved as Problem).detail).toMatch(/in flight have reserved .* \(10 of 10 US dollars\)/);
+      first.release();
+      (await budgets.allow(call)).release();
+      second.release();
+      spentUsd = 10;
+      spent.update([row(subjects[which], spentUsd)]);
+      const refused = await budgets.allow(call).catch((error: unknown) => error as Problem);
+      expect(refused).toMatchObject({ code: 'rate_limited', headers: { 'X-Should-Retry': 'false' } });
+      expect((refused as Problem).detail).toMatch(/is spent/);
+    },
+  );
+
+  it('is spent, not reserved, if both apply', async () => {
+    const { budgets, spent } = newBudgets();
+    await budgets.allow(spending(20_000_000));
+    spent.update([row('model_1', 10)]);
+    await expect(budgets.allow(spending(1))).rejects.toThrow(/is spent/);
   });
 
   it('has no reservations left after calls have ended', async () => {

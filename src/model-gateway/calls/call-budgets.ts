@@ -14,6 +14,8 @@ export const BYTES_PER_TOKEN = 4;
 const LOST_BYTES_PER_TOKEN = 3;
 /** Assumed output tokens of a call without a limit, for estimates. */
 const LIKELY_OUTPUT_TOKENS = 1_024;
+/** `Retry-After` for a budget that calls in flight have reserved, in seconds. */
+export const RESERVED_SECONDS = 5;
 
 /** A budget that a call counts against. */
 interface Budget {
@@ -53,10 +55,10 @@ export class CallBudgets {
   ) {}
 
   /**
-   * Checks that no budget is exhausted, and reserves the likely cost of a call. Concurrent calls can therefore exceed a budget only
-   * by about one call, plus the amount that other processes spend within a second.
+   * Checks that no budget is spent or reserved, and reserves the likely cost of a call. Concurrent calls can therefore exceed a
+   * budget only by about one call, plus the amount that other processes spend within a second.
    *
-   * Errors: 429 for an exhausted budget, 409 if the price of the call is unknown.
+   * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 409 if the price of the call is unknown.
    */
   async allow(spending: Spending): Promise<Allowance> {
     const { model } = spending;
@@ -67,10 +69,15 @@ export class CallBudgets {
     const subjects = budgets.map(({ subject }) => subject);
     const spent = await this.spending.spentBy(subjects);
     // there is no await from here on, so that concurrent calls see each other's reservations
-    const exhausted = budgets.find(
-      ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spending.reservedBy(subject) >= usd,
-    );
-    if (exhausted) throw exhaustedProblem(exhausted);
+    const states = budgets.map((budget) => ({
+      ...budget,
+      leftUsd: budget.usd - (spent.get(budget.subject) ?? 0),
+      reservedUsd: this.spending.reservedBy(budget.subject),
+    }));
+    const spentBudget = states.find(({ leftUsd }) => leftUsd <= 0);
+    if (spentBudget) throw spentProblem(spentBudget);
+    const reservedBudget = states.find(({ leftUsd, reservedUsd }) => reservedUsd >= leftUsd);
+    if (reservedBudget) throw reservedProblem(reservedBudget);
     const cost = Math.max(...priced.map((target) => this.likelyCost(target, spending) ?? 0));
     return { model: { ...model, targets: priced }, release: this.spending.reserve(subjects, cost) };
   }
@@ -109,13 +116,27 @@ export class CallBudgets {
   }
 }
 
-function exhaustedProblem({ noun, usd }: Budget): Problem {
+function spentProblem({ noun, usd }: Budget): Problem {
   const now = new Date();
   const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   const seconds = Math.ceil((next - now.getTime()) / 1000);
   const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Ask an admin to raise it, or wait until next month (UTC).`;
   return quotaExhausted(detail, seconds);
 }
+
+/** Returns a 429 that clients retry, because the reservations end with the calls in flight, which usually cost less. */
+function reservedProblem({ noun, usd, leftUsd }: Budget & { leftUsd: number }): Problem {
+  const left = Number(leftUsd.toPrecision(3));
+  const detail =
+    `Calls in flight have reserved the rest of the monthly budget of ${noun} (${left} of ${usd} US dollars). ` +
+    `Try again in ${RESERVED_SECONDS} s, when some of them have ended. Each call reserves the cost of its \`max_tokens\`: lower it, ` +
+    'and more calls can run at once.';
+  return problem.rateLimited(detail, RESERVED_SECONDS);
+}
+
+/** Tells whether a problem is that of a reserved budget, which clients may retry. */
+export const isReserved = ({ code, headers }: Problem): boolean =>
+  code === 'rate_limited' && !('X-Should-Retry' in headers);
 
 function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
   const names = targets.map(({ upstream_model }) => upstream_model).join(', ');

@@ -1,8 +1,9 @@
 import { codeOfError, outboundFailure } from '#platform/outbound';
 import { formatBytes, Problem, problem } from '#platform/problem';
-import { isObject, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import { errorOfText, type ReportedError } from '../formats/reported-error';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE, type Usage } from '../formats/usage';
+import type { CallFormat } from './call.types';
 
 /** Maximum characters of a provider's message that are passed on to the client. */
 const MESSAGE_MAX = 1_000;
@@ -34,14 +35,6 @@ export type FailureReason =
   | 'timeout'
   /** The answer is too large to read, and would be as large again. */
   | 'too_large';
-
-/** The error that a provider reported. Missing parts are empty texts. */
-export interface ReportedError {
-  message: string;
-  /** The parameter that is at fault. */
-  parameter: string;
-  code: string;
-}
 
 export interface FailureDetails {
   /** The status of the provider's response, if it is an error. */
@@ -110,12 +103,75 @@ export function errorResponse(
   text: string,
   retryAfterMs: number | undefined,
 ): CallFailure {
-  const { name } = provider;
-  const reported = reportedError(text, provider);
-  const details: FailureDetails = { status, reported, retryAfterMs };
+  const reported = sanitizedError(errorOfText(text), provider);
+  const predicate = `returned status ${status}`;
+  const isQuota = text.includes(NO_QUOTA);
+  const [reason, cause] = reactionTo(provider.name, { status, predicate, reported, isQuota, retryAfterMs });
+  return new CallFailure(reason, predicate, cause, { status, reported, retryAfterMs });
+}
+
+/**
+ * Returns the failure for an error that a provider reported in a response with status 200. The next target is called for every
+ * error, because some servers report their own errors as errors of the request.
+ *
+ * @param lost what the provider has counted nevertheless
+ */
+export function reportedFailure(
+  provider: FailedProvider,
+  error: ReportedError,
+  lost?: LostAnswer,
+  predicate = 'returned an error',
+): CallFailure {
+  const reported = sanitizedError(error, provider);
+  const { code, type } = reported;
+  const status = statusOf(reported);
+  const isQuota = code === NO_QUOTA || type === NO_QUOTA;
+  const error200 = { status, predicate, reported, isQuota, retryAfterMs: undefined };
+  const [reason, cause] = reactionTo(provider.name, error200);
+  const isCounted = lost && (lost.usage.inputTokens !== null || lost.usage.outputTokens !== null);
+  return new CallFailure(reason === 'rejected' ? 'refused' : reason, predicate, cause, {
+    status,
+    reported,
+    lost: isCounted ? lost : undefined,
+  });
+}
+
+/** The statuses of errors by their types and codes. */
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  BadRequestError: 400,
+  context_length_exceeded: 400,
+  authentication_error: 401,
+  invalid_api_key: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  [NO_QUOTA]: 429,
+};
+
+/** Returns the status that an error in a response with status 200 should have had. */
+function statusOf({ code, type }: ReportedError): number {
+  if (/^[45]\d\d$/.test(code)) return Number(code);
+  const known = [type, code].find((one) => Object.hasOwn(STATUSES, one));
+  return known === undefined ? 500 : STATUSES[known]!;
+}
+
+interface ProviderError {
+  status: number;
+  /** What the provider did. */
+  predicate: string;
+  reported: ReportedError;
+  isQuota: boolean;
+  retryAfterMs: number | undefined;
+}
+
+/** Returns what may follow an error of a provider, and the problem for the client. */
+function reactionTo(name: string, error: ProviderError): [FailureReason, Problem] {
+  const { status, predicate, reported, isQuota, retryAfterMs } = error;
   const because = reported.message === '' ? '.' : `: ${reported.message}`;
-  const fail = (reason: FailureReason, cause: Problem): CallFailure =>
-    new CallFailure(reason, `returned status ${status}`, cause, details);
   switch (status) {
     case 400:
     case 405:
@@ -124,35 +180,35 @@ export function errorResponse(
     case 422: {
       const code = status === 413 ? 'payload_too_large' : 'invalid_request';
       const detail = `The provider ${name} rejected the request${because}`;
-      return fail('rejected', new Problem(code, detail, UPSTREAM));
+      return ['rejected', new Problem(code, detail, UPSTREAM)];
     }
     // the message of 401 and 403 is left out, because it may repeat the key
     case 401:
-      return fail(
+      return [
         'refused',
         permanent(`The provider ${name} rejected its stored API key (401). Set \`api_key\` again.`),
-      );
+      ];
     case 403:
-      return fail(
+      return [
         'refused',
         permanent(
           `The provider ${name} denied access (403). Set \`api_key\` again, or allow the key to use the model.`,
         ),
-      );
+      ];
     case 404:
-      return fail(
+      return [
         'refused',
         permanent(`The provider ${name} does not know the model or the operation (404)${because}`),
-      );
+      ];
     case 429: {
-      if (!text.includes(NO_QUOTA)) return fail('rate_limited', limited(name, because, retryAfterMs));
+      if (!isQuota) return ['rate_limited', limited(name, because, retryAfterMs)];
       const detail = `The account at the provider ${name} has no credit left (429)${because}`;
-      return fail('refused', quotaExhausted(detail, secondsOf(retryAfterMs, QUOTA_SECONDS)));
+      return ['refused', quotaExhausted(detail, secondsOf(retryAfterMs, QUOTA_SECONDS))];
     }
     default:
       return status === 408 || status === 409 || status === 425 || status >= 500
-        ? fail('failed', unavailable(`The provider ${name} returned status ${status}${because}`))
-        : fail('refused', unavailable(`The provider ${name} returned status ${status}.`));
+        ? ['failed', unavailable(`The provider ${name} ${predicate}${because}`)]
+        : ['refused', unavailable(`The provider ${name} ${predicate}.`)];
   }
 }
 
@@ -226,27 +282,35 @@ export const answerTooLarge = (name: string, maxBytes: number, lost = UNREAD): C
 export const targetUnavailable = (detail: string): CallFailure =>
   new CallFailure('refused', 'cannot be called', permanent(detail));
 
-/** Types of errors in the request, which providers send as the first event of a stream. */
-const REQUEST_ERRORS: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
+/** Statuses of problems in the request. */
+const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413]);
 
-/** Returns the failure for a stream whose first event is an error or cannot be used. */
-export function firstEventFailure(name: string, { type, message }: StreamFailure): CallFailure {
-  if (REQUEST_ERRORS.has(type)) {
-    const detail = `The provider ${name} rejected the request: ${message}`;
-    return new CallFailure(
-      'rejected',
-      'rejected the request',
-      new Problem('invalid_request', detail, UPSTREAM),
-    );
-  }
-  return type === 'rate_limit_error'
-    ? new CallFailure('rate_limited', 'rejected the request', limited(name, `: ${message}`, undefined))
-    : failed(name, `did not start its response: ${message}`);
+/** Tells whether a failure says something about its target, so that the target may rest. All others are due to the request. */
+export function isTargetFault(
+  { reason, problem: { status }, details }: CallFailure,
+  format: CallFormat,
+): boolean {
+  if (reason === 'rejected' || reason === 'too_large' || REQUEST_STATUSES.has(status)) return false;
+  // many servers have only some of the operations
+  return details.status !== 404 || format === 'chat' || format === 'messages';
 }
 
+/** Returns the failure for a stream whose first event is an error or cannot be used. */
+export const firstEventFailure = (provider: FailedProvider, failure: StreamFailure): CallFailure =>
+  reportedFailure(provider, errorIn(failure), undefined, 'did not start its response');
+
 /** Returns a stream failure that clients may see: shortened, and without the API key of the provider. */
-export const sanitizedFailure = ({ type, message }: StreamFailure, provider: FailedProvider): StreamFailure =>
-  new StreamFailure(sanitize(type, provider).slice(0, TYPE_MAX), sanitize(message, provider));
+export function sanitizedFailure(failure: StreamFailure, provider: FailedProvider): StreamFailure {
+  const { type, message, code } = sanitizedError(errorIn(failure), provider);
+  return new StreamFailure(type, message, code);
+}
+
+const errorIn = ({ type, message, code }: StreamFailure): ReportedError => ({
+  type,
+  message,
+  code,
+  parameter: '',
+});
 
 const UPSTREAM = { isUpstream: true };
 
@@ -270,24 +334,13 @@ function limited(name: string, because: string, retryAfterMs: number | undefined
 const secondsOf = (retryAfterMs: number | undefined, min: number): number =>
   Math.max(min, Math.ceil((retryAfterMs ?? 0) / 1000));
 
-/**
- * Reads an error in OpenAI's or Anthropic's format. Ignores other bodies, because the error page of an intermediary may reveal
- * a network.
- */
-function reportedError(text: string, provider: FailedProvider): ReportedError {
-  const body = parsedObject(text) ?? {};
-  const error = body.error ?? body.detail ?? body.message;
-  const { message = error, param, code } = objectOf(error);
+/** Returns an error that clients may see: shortened, and without the API key of the provider. */
+function sanitizedError(error: ReportedError, { apiKey }: FailedProvider): ReportedError {
+  const sanitize = (text: string): string => (apiKey === null ? text : text.replaceAll(apiKey, '…'));
   return {
-    message: sanitize(nameOf(message) ?? '', provider),
-    parameter: textOf(param) ?? '',
-    code: textOf(code) ?? '',
+    message: sanitize(error.message).slice(0, MESSAGE_MAX),
+    parameter: sanitize(error.parameter).slice(0, TYPE_MAX),
+    code: sanitize(error.code).slice(0, TYPE_MAX),
+    type: sanitize(error.type).slice(0, TYPE_MAX),
   };
 }
-
-/** Returns a text from a provider that clients may see: shortened, and without the API key. */
-const sanitize = (text: string, { apiKey }: FailedProvider): string =>
-  (apiKey === null ? text : text.replaceAll(apiKey, '…')).slice(0, MESSAGE_MAX);
-
-/** Returns whether the body of a response is an error, whatever its status. */
-export const isErrorBody = (text: string): boolean => isObject(parsedObject(text)?.error);

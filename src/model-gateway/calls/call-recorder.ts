@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ModelPrices } from '../../telemetry';
 import { NO_USAGE, sumOfUsage, type Usage } from '../formats/usage';
-import type { UsageRow } from '../usage/usage.repository';
+import { NO_COUNTS, type UsageRow } from '../usage/usage.repository';
 import { UsageWriter } from '../usage/usage.writer';
 import { BYTES_PER_TOKEN, costOfCall } from './call-budgets';
-import type { Call, CallOutcome, Recorded } from './call.types';
+import type { Attempt, Call, CallOutcome, Recorded } from './call.types';
 import { type EndedCall, spanOf, SpanWriter } from './span.writer';
 
 /** Records calls: their usage, cost and span. */
@@ -63,19 +63,23 @@ export class CallRecorder {
     const { call, outcome, usage, costUsd } = ended;
     const { isCached, error } = outcome;
     const { caller, model, progress } = call;
-    const { target } = progress;
+    const { target, attempts } = progress;
     const used = isCached ? NO_USAGE : usage;
-    const row: UsageRow = {
+    const key = {
       workspace_id: model.workspace_id,
       day: new Date(ended.endedAt).toISOString().slice(0, 10),
       model_id: model.model_id,
       principal_id: caller.principalId,
+      org_id: caller.orgId,
+    };
+    const row: UsageRow = {
+      ...key,
       provider_id: target?.provider.provider_id ?? '',
       upstream_model: target?.upstream_model ?? '',
-      org_id: caller.orgId,
       call_count: 1,
       failed_count: error === null ? 0 : 1,
       cached_count: isCached ? 1 : 0,
+      ...countsOf(attempts.filter((attempt) => attempt.target === target)),
       unpriced_count: costUsd === null ? 1 : 0,
       input_tokens: used.inputTokens ?? 0,
       output_tokens: used.outputTokens ?? 0,
@@ -83,12 +87,25 @@ export class CallRecorder {
       cache_write_tokens: used.cacheWriteTokens ?? 0,
       cost_usd: costUsd ?? 0,
     };
-    // both are written concurrently, and neither rejects
-    const counted = this.usage.add({ row, serviceAccountId: caller.serviceAccountId });
+    const otherAttempts = attempts.filter((attempt) => attempt.target !== target);
+    const others = otherAttempts.map((attempt) => ({
+      ...key,
+      provider_id: attempt.target.provider.provider_id,
+      upstream_model: attempt.target.upstream_model,
+      ...NO_COUNTS,
+      ...countsOf([attempt]),
+    }));
+    // all are written concurrently, and none rejects
+    const counted = this.usage.add({ row, others, serviceAccountId: caller.serviceAccountId });
     if (model.record_spans) await this.spans.add(caller.orgId, model.workspace_id, spanOf(ended));
-    await counted;
+    await Promise.all([counted, ...progress.writes]);
   }
 }
+
+const countsOf = (attempts: readonly Attempt[]): Pick<UsageRow, 'attempts' | 'failed_attempts'> => ({
+  attempts: attempts.length,
+  failed_attempts: attempts.filter(({ isFailed }) => isFailed).length,
+});
 
 /** Returns the reported usage, with estimates for the parts that are missing or too low. */
 const estimateUsage = ({ body }: Call, reported: Usage, answeredLength: number): Usage => ({

@@ -99,17 +99,25 @@ export interface Call {
   progress: CallProgress;
 }
 
+/** A request to a provider. */
+export interface Attempt {
+  target: CalledTarget;
+  /** Whether the target is at fault that there is no answer. */
+  isFailed: boolean;
+}
+
 /** The requests to providers that a call has taken. Updated while it runs, so that a failed call is recorded too. */
 export interface CallProgress {
   /** The last target that was called. */
   target: CalledTarget | null;
-  /** Number of requests to providers. */
-  attempts: number;
+  attempts: Attempt[];
   /** The usage of answers that were lost. */
   lost: { target: CalledTarget; usage: Usage }[];
+  /** The states of targets that are being stored. */
+  writes: Promise<void>[];
 }
 
-export const newProgress = (): CallProgress => ({ target: null, attempts: 0, lost: [] });
+export const newProgress = (): CallProgress => ({ target: null, attempts: [], lost: [], writes: [] });
 
 /** The usage and the cost of a call. */
 export interface Recorded {

@@ -22,6 +22,8 @@ const HEADERS = {
 
 const ACCESS: AccessRule = { kind: 'roles_somewhere', anyOf: CALLING_ROLES };
 
+const ANSWER = { headers: HEADERS };
+
 interface CallOperation {
   operationId: string;
   summary: string;
@@ -31,10 +33,13 @@ interface CallOperation {
   required: readonly string[];
   isStreamed?: boolean;
   parameters?: readonly object[];
+  /** The response, if it is not that of the model. */
+  response?: object;
 }
 
 /** Describes a model call. Its body and response are as in the named API. Unknown members are passed on. */
-function operationOf({ members, required, isStreamed = true, parameters = [], ...texts }: CallOperation) {
+function operationOf(operation: CallOperation) {
+  const { members, required, isStreamed = true, parameters = [], response = ANSWER, ...texts } = operation;
   return {
     ...texts,
     tags: ['Model gateway'],
@@ -54,17 +59,37 @@ function operationOf({ members, required, isStreamed = true, parameters = [], ..
     responses: {
       200: {
         description: 'The response of the model.',
-        headers: HEADERS,
         content: {
           'application/json': { schema: { type: 'object', additionalProperties: true } },
           ...(isStreamed && { 'text/event-stream': { schema: { type: 'string' } } }),
         },
+        ...response,
       },
     },
   };
 }
 
 const MESSAGES = { type: 'array', items: {} };
+
+const BETA = {
+  name: 'beta',
+  in: 'query',
+  description: "Sent by Anthropic's clients, and ignored.",
+  schema: { type: 'string' },
+};
+
+const COUNT = {
+  type: 'object',
+  required: ['input_tokens'],
+  properties: {
+    input_tokens: { type: 'integer', format: 'int64', minimum: 0 },
+    is_estimated: {
+      type: 'boolean',
+      description: 'True if the gateway has estimated the number. Absent if the provider has counted.',
+    },
+  },
+  additionalProperties: true,
+};
 
 /** The operations that call models, for the OpenAPI document. They are written here because the endpoint is not a controller. */
 export const CALL_OPERATIONS = {
@@ -107,14 +132,23 @@ export const CALL_OPERATIONS = {
         "Compatible with Anthropic's `POST /v1/messages`, so its clients work with the base URL `/model`. The credential may also be in `x-api-key`. The request is translated for providers of kind `openai`.",
       members: { messages: MESSAGES, max_tokens: { type: 'integer' } },
       required: ['messages'],
-      parameters: [
-        {
-          name: 'beta',
-          in: 'query',
-          description: "Sent by Anthropic's clients, and ignored.",
-          schema: { type: 'string' },
-        },
-      ],
+      parameters: [BETA],
+    }),
+  },
+  '/model/v1/messages/count_tokens': {
+    post: operationOf({
+      operationId: 'countModelMessageTokens',
+      summary: 'Count the input tokens of a message',
+      description:
+        "Compatible with Anthropic's `POST /v1/messages/count_tokens`. Counted by the first target's provider if its kind is `anthropic`, otherwise estimated. Costs nothing, and is not recorded.",
+      members: { messages: MESSAGES },
+      required: ['messages'],
+      isStreamed: false,
+      parameters: [BETA],
+      response: {
+        description: 'The number of tokens.',
+        content: { 'application/json': { schema: COUNT } },
+      },
     }),
   },
 } as unknown as OpenAPIObject['paths'];

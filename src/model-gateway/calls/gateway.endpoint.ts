@@ -21,15 +21,20 @@ import {
 import { Problem } from '#platform/problem';
 import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call.types';
 import { gatewayProblemWriter } from './gateway-problems.middleware';
-import { CALLING_ROLES, GatewayService } from './gateway.service';
+import { CALLING_ROLES, type GatewayRequest, GatewayService } from './gateway.service';
+import { COUNT_PATH } from './token-counter';
 
 /** Maximum time from a request to the start of its response, including all attempts. */
 const CALL_MS = 600_000;
 
+/** The path that counts tokens instead of calling a model. */
+const COUNT_TOKENS = `/model/v1${COUNT_PATH}`;
+
 /** The request format of each path that calls models. */
-export const CALL_PATHS: ReadonlyMap<string, CallFormat> = new Map(
-  CALL_FORMATS.map((format) => [`/model/v1${WIRE_PATHS[format]}`, format]),
-);
+export const CALL_PATHS: ReadonlyMap<string, CallFormat> = new Map([
+  ...CALL_FORMATS.map((format) => [`/model/v1${WIRE_PATHS[format]}`, format] as const),
+  [COUNT_TOKENS, 'messages'] as const,
+]);
 
 /** The client's headers to forward to the provider, by format. */
 const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
@@ -62,8 +67,10 @@ export class GatewayEndpoint implements Endpoint {
 
   /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if no response was sent. */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    const format = formatOf(request);
-    request.route = { path: `/model/v1${WIRE_PATHS[format]}` };
+    // the path may end with a slash
+    const path = pathOf(request).replace(/\/$/, '');
+    const format = CALL_PATHS.get(path)!;
+    request.route = { path };
     if (request.method !== 'POST') throw methodNotAllowed();
     const { headers } = request;
     if (format === 'messages') acceptApiKey(request);
@@ -75,7 +82,7 @@ export class GatewayEndpoint implements Endpoint {
     const ending = endingOf(request, response);
     const body = await this.bytes.read(request, response, BODY);
     const timer = setTimeout(() => ending.abort(callTimedOut()), CALL_MS).unref();
-    const reply = this.gateway.call({
+    const call: GatewayRequest = {
       principal,
       format,
       body,
@@ -84,7 +91,8 @@ export class GatewayEndpoint implements Endpoint {
       traceId: request.context.traceId,
       signal: ending.signal,
       lease: request.lease,
-    });
+    };
+    const reply = path === COUNT_TOKENS ? this.gateway.countTokens(call) : this.gateway.call(call);
     await this.send(request, response, await reply.finally(() => clearTimeout(timer)));
   }
 
@@ -115,9 +123,6 @@ export class GatewayEndpoint implements Endpoint {
     await sendBytes(response, bytes);
   }
 }
-
-/** Returns the format of a request at one of `CALL_PATHS`, which may end with a slash. */
-const formatOf = (request: ServiceRequest): CallFormat => CALL_PATHS.get(pathOf(request).replace(/\/$/, ''))!;
 
 const forwardedHeaders = (headers: ServiceRequest['headers'], format: CallFormat): Record<string, string> =>
   Object.fromEntries(

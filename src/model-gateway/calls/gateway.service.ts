@@ -8,11 +8,19 @@ import { type Problem, problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import { type KeyLimits, KeyLimitsRepository } from '../keys/key-limits.repository';
 import { type CalledModel, ModelDirectory } from '../models/model-directory';
-import { type Call, type Caller, type CallFormat, newProgress, type Recorded } from './call.types';
+import {
+  type Call,
+  type Caller,
+  type CallFormat,
+  type CallSpan,
+  newProgress,
+  type Recorded,
+} from './call.types';
 import { CallBudgets } from './call-budgets';
 import { CallFailure } from './call-failure';
 import { ModelCaller } from './model-caller';
 import { inspect } from './request-translation';
+import { TokenCounter } from './token-counter';
 
 /** Maximum size of an answer, in bytes. */
 const ANSWER_MAX = 64 * 1024 * 1024;
@@ -51,6 +59,7 @@ export class GatewayService {
     private readonly rates: RateLimits,
     private readonly budgets: CallBudgets,
     private readonly caller: ModelCaller,
+    private readonly tokens: TokenCounter,
   ) {}
 
   /**
@@ -63,9 +72,7 @@ export class GatewayService {
     // embeddings are never streamed, so `stream` has no effect there
     const facts = format === 'embeddings' ? { ...inspected, isStream: false } : inspected;
     const caller = callerOf(principal);
-    const limits = caller.serviceAccountId === null ? null : await this.keys.find(caller.serviceAccountId);
-    const requested = await this.find(principal, facts.model);
-    if (limits) await this.admit(limits);
+    const { model: requested, limits } = await this.admitted(caller, principal, facts.model);
     const { model, release } = await this.budgets.allow({
       model: requested,
       requestBytes: body.length,
@@ -79,17 +86,13 @@ export class GatewayService {
       body,
       facts,
       headers: request.headers,
-      span: {
-        traceId: request.parent?.traceId ?? request.traceId,
-        spanId: randomHex(8),
-        parentSpanId: request.parent?.spanId ?? null,
-      },
+      span: newSpan(request),
       signal,
       lease: request.lease,
       maxBytes: ANSWER_MAX,
       onRecorded: (recorded) => {
         release();
-        if (limits) this.countTokens(limits, recorded).catch(logUncounted);
+        if (limits) this.countUsed(limits, recorded).catch(logUncounted);
       },
       progress: newProgress(),
     };
@@ -98,6 +101,28 @@ export class GatewayService {
     } catch (error) {
       throw error instanceof CallFailure ? error.problem : error;
     }
+  }
+
+  /** Counts the input tokens of a Messages request. Errors: as for `call`, but budgets do not apply. */
+  async countTokens(request: GatewayRequest): Promise<Reply> {
+    const { principal, body, headers, signal, lease } = request;
+    const { model } = await this.admitted(callerOf(principal), principal, inspect(body).model);
+    const { traceId, spanId } = newSpan(request);
+    const traceparent = `00-${traceId}-${spanId}-01`;
+    const bytes = await this.tokens.count({ model, body, headers, traceparent, signal, lease });
+    return new Reply(200, bytes, { 'Content-Type': 'application/json' });
+  }
+
+  /** Returns the requested model and the limits of the key, and counts the request. Errors: 400, 403, 404, 409, 429. */
+  private async admitted(
+    { serviceAccountId }: Caller,
+    principal: Member,
+    name: string,
+  ): Promise<{ model: CalledModel; limits: KeyLimits | null }> {
+    const limits = serviceAccountId === null ? null : await this.keys.find(serviceAccountId);
+    const model = await this.find(principal, name);
+    if (limits) await this.admit(limits);
+    return { model, limits };
   }
 
   private async plain(call: Call): Promise<Reply> {
@@ -125,7 +150,7 @@ export class GatewayService {
   }
 
   /** Counts the tokens of a call that has ended. Concurrent calls can therefore exceed the limit. */
-  private async countTokens(limits: KeyLimits, { usage }: Recorded): Promise<void> {
+  private async countUsed(limits: KeyLimits, { usage }: Recorded): Promise<void> {
     const { service_account_id: key, tokens_per_minute } = limits;
     const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
     if (tokens_per_minute === null || tokens === 0) return;
@@ -163,6 +188,12 @@ const callerOf = ({ orgId, id, type }: Member): Caller => ({
   orgId,
   principalId: id,
   serviceAccountId: type === 'service_account' ? id : null,
+});
+
+const newSpan = ({ parent, traceId }: GatewayRequest): CallSpan => ({
+  traceId: parent?.traceId ?? traceId,
+  spanId: randomHex(8),
+  parentSpanId: parent?.spanId ?? null,
 });
 
 const REQUESTS = 'gateway_requests';

@@ -42,6 +42,7 @@ function installed(
     name,
     kind: 'openai',
     is_archived: false,
+    generation: 0,
     isTrusted: true,
     base,
     origin: base.origin,

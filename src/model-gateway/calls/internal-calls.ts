@@ -6,7 +6,7 @@ import { type CalledModel, type CalledProvider, ModelDirectory } from '../models
 import { parsedObject } from '../formats/json-shape';
 import { checkAnswer, lostAnswer } from './answer-translation';
 import { type CallFormat, newProgress, type Recorded, WIRE_PATHS } from './call.types';
-import { CallBudgets, usageOfLost } from './call-budgets';
+import { CallBudgets, isReserved, RESERVED_SECONDS, usageOfLost } from './call-budgets';
 import { CallFailure, lostAnswerOf, timeoutFailure, unusableAnswer } from './call-failure';
 import type { InstalledModel } from './installed-models';
 import { type LearnedLimit, LearnedLimits, type LimitedWork, type RequestOutcome } from './learned-limit';
@@ -101,6 +101,10 @@ export class InternalCalls {
     } catch (error) {
       call.signal.throwIfAborted();
       if (!(error instanceof Problem)) throw error;
+      if (isReserved(error)) {
+        const retryAfterMs = RESERVED_SECONDS * 1000;
+        throw new CallFailure('rate_limited', 'cannot be called', error, { retryAfterMs });
+      }
       throw new CallFailure(error.status < 500 ? 'refused' : 'failed', 'cannot be called', error);
     }
   }
@@ -172,7 +176,7 @@ export class InternalCalls {
       const value = parsed(apiKey === null ? text : text.replaceAll(apiKey, '…'));
       const lost = lostAnswer(value, call.format, bytes.length);
       if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON', lost);
-      if (format !== null) checkAnswer(value, format, provider.name, lost);
+      if (format !== null) checkAnswer(value, format, { name: provider.name, apiKey }, lost);
       return { value, provider, upstreamModel: undefined, costUsd: null };
     } catch (error) {
       const lost = lostAnswerOf(error);

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { outboundFailure } from '#platform/outbound';
-import { Problem, problem } from '#platform/problem';
+import { Problem } from '#platform/problem';
 import { formatSse } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE } from '../formats/usage';
@@ -51,6 +51,7 @@ export class ModelCaller implements OnApplicationShutdown {
       const { bytes, facts } = answer;
       const isCached = cached?.body != null;
       const outcome = { ...NO_OUTCOME, facts, isCached };
+      if (!isCached) this.targets.answered(call);
       const recording = this.recorder.record(call, outcome, startedAt, isCached ? null : facts.text.length);
       if (cached && !isCached) await Promise.all([recording, cached.store(bytes)]);
       return { ...(await recording), bytes, cacheStatus: cached?.status };
@@ -61,7 +62,7 @@ export class ModelCaller implements OnApplicationShutdown {
 
   /**
    * Returns the answer once it has started. Errors: as for `plain`. If the answer breaks off, its parts end with an event that
-   * reports it, and then throw.
+   * reports it.
    */
   async stream(call: Call): Promise<ModelStream> {
     const startedAt = Date.now();
@@ -97,7 +98,7 @@ export class ModelCaller implements OnApplicationShutdown {
     if (!cached?.body) return { cached, answer: await this.targets.plain(call) };
     // cached answers have the format of the client, and used no tokens
     const kind = call.format === 'messages' ? 'anthropic' : 'openai';
-    const answer = translateAnswer(cached.body, { format: call.format, kind, name: '' }, NOTHING);
+    const answer = translateAnswer(cached.body, { format: call.format, kind, sender: NO_SENDER }, NOTHING);
     return { cached, answer: { ...answer, facts: { ...answer.facts, usage: NO_USAGE } } };
   }
 
@@ -122,11 +123,15 @@ export class ModelCaller implements OnApplicationShutdown {
       } catch (error) {
         if (call.signal.aborted) throw error;
         const unreported = isTimeout(error) ? 'request_timeout' : 'connection_error';
+        this.targets.failed(call);
         await record(error instanceof StreamFailure ? error.type : unreported);
+        // the stream then ends as usual, because some clients lose what they have not read when the connection breaks
         yield failureEvent(call.format, providerName(call), error);
-        throw brokenStream(providerName(call), error);
+        return;
       }
-      await record(null);
+      if (translation.failure) this.targets.failed(call);
+      else this.targets.answered(call);
+      await record(translation.failure?.type ?? null);
       yield last;
     } finally {
       try {
@@ -155,6 +160,7 @@ export class ModelCaller implements OnApplicationShutdown {
 }
 
 const NOTHING = Buffer.alloc(0);
+const NO_SENDER = { name: '', apiKey: null };
 
 /** Returns the error type of a failed call. 408 means that the client disconnected. A deadline is 504. */
 function errorTypeOf({ signal }: Call, error: unknown): string {
@@ -165,10 +171,6 @@ function errorTypeOf({ signal }: Call, error: unknown): string {
 const NO_OUTCOME: CallOutcome = { facts: NO_FACTS, error: null, isCached: false, firstByteMs: null };
 
 const providerName = ({ progress }: Call): string => progress.target?.provider.name ?? '';
-
-/** Returns the problem for a stream that broke off. No client receives it, because the response has started. */
-const brokenStream = (name: string, cause: unknown): Problem =>
-  problem.unavailable(`The provider ${name} ended its response early.`, { isUpstream: true, cause });
 
 /** Tells whether the gateway has ended a stream, because its next part did not arrive in time. */
 const isTimeout = (error: unknown): boolean => outboundFailure(error) === 'timeout';

@@ -46,6 +46,8 @@ export interface ProviderResponse {
   sender: FailedProvider;
   contentType: string;
   body: Dispatcher.ResponseData['body'];
+  /** Restarts the timeout of the first part. Call it for everything that arrives before, such as keep-alive comments. */
+  onActivity: () => void;
   /** Detaches the response from the signal of the call. Call it once the body has been read. */
   release: () => void;
 }
@@ -71,8 +73,8 @@ export class ProviderClient {
   }
 
   /**
-   * Sends a request, and returns what `begin` makes of a successful response. The timeout covers both. Errors: as for `whole`, and
-   * those of `begin`.
+   * Sends a request, and returns what `begin` makes of a successful response. The timeout covers both, and restarts with each part
+   * of the response. Errors: as for `whole`, and those of `begin`.
    */
   async stream<Begun>(
     request: ProviderRequest,
@@ -85,11 +87,16 @@ export class ProviderClient {
     const late = new AbortController();
     const stop = linkedSignal(signal, late.signal);
     const timer = setTimeout(() => late.abort(timeoutFailure(provider.name, timeoutMs)), timeoutMs);
+    let hasBegun = false;
+    // a timer that was cleared would start again
+    const onActivity = (): void => void (hasBegun || timer.refresh());
     const respond = async (): Promise<Begun> => {
       const options = { ...optionsOf(request, sender, 'text/event-stream'), signal: stop.signal };
       const { statusCode, headers, body } = await dispatcher.request(options);
       const contentType = String(headers['content-type'] ?? '');
-      if (statusCode === 200) return begin({ sender, contentType, body, release: () => stop.unlink() });
+      if (statusCode === 200) {
+        return begin({ sender, contentType, body, onActivity, release: () => stop.unlink() });
+      }
       const text = await readCapped(body, ERROR_MAX).catch(() => undefined);
       throw errorResponse(sender, statusCode, text ?? '', retryAfterMs(headers));
     };
@@ -102,8 +109,9 @@ export class ProviderClient {
     } catch (error) {
       stop.unlink();
       signal.throwIfAborted();
-      throw failureOf(error, provider.name);
+      throw failureOf(error, sender);
     } finally {
+      hasBegun = true;
       clearTimeout(timer);
     }
   }
@@ -188,9 +196,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.end();
     this.reason = reason;
     this.abort?.(reason as Error);
-    const { signal, provider } = this.request;
+    const { signal } = this.request;
     try {
-      this.reject(signal.aborted ? signal.reason : failureOf(reason, provider.name));
+      this.reject(signal.aborted ? signal.reason : failureOf(reason, this.sender));
     } catch (error) {
       this.reject(error);
     }
@@ -219,10 +227,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 const NOTHING = Buffer.alloc(0);
 
 /** Returns the failure for an error of a request. Throws errors that are no failure of the provider. */
-function failureOf(error: unknown, name: string): unknown {
+function failureOf(error: unknown, sender: FailedProvider): unknown {
   if (error instanceof CallFailure || error instanceof Problem) return error;
-  if (error instanceof StreamFailure) return firstEventFailure(name, error);
-  return connectionFailure(name, error);
+  if (error instanceof StreamFailure) return firstEventFailure(sender, error);
+  return connectionFailure(sender.name, error);
 }
 
 function senderOf({ name, apiKey }: CalledProvider): FailedProvider {

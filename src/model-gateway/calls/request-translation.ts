@@ -87,7 +87,7 @@ const TRANSLATIONS: Readonly<Record<string, (request: JsonObject) => JsonObject>
 const untranslatable = (pointer: string, detail: string): CallFailure =>
   new CallFailure('refused', 'cannot express the request', problem.invalidField(pointer, detail), {
     status: 400,
-    reported: { message: detail, parameter: pointer, code: '' },
+    reported: { message: detail, parameter: pointer, code: '', type: '' },
   });
 
 function streamOptions(text: string): string {

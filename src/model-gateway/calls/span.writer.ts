@@ -122,7 +122,7 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
     'model_gateway.model_id': call.model.model_id,
     'model_gateway.provider': target?.provider.name,
     'model_gateway.principal_id': call.caller.principalId,
-    'model_gateway.attempts': attempts,
+    'model_gateway.attempts': attempts.length,
     'model_gateway.cache_hit': outcome.isCached || undefined,
     'model_gateway.usage_estimated': isEstimated || undefined,
     ...(call.model.capture_content && contentOf(call, outcome)),

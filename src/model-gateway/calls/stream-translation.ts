@@ -1,17 +1,9 @@
 import { ChatChunks } from '../formats/chat-chunks';
-import {
-  isObject,
-  type JsonObject,
-  listOf,
-  nameOf,
-  objectOf,
-  parsedObject,
-  textOf,
-} from '../formats/json-shape';
+import { isObject, type JsonObject, listOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
 import { MessageEvents } from '../formats/message-events';
 import { ResponseEvents } from '../formats/response-events';
-import { formatSse, type SseEvent } from '../formats/sse';
-import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
+import { formatSse, isPing, type SseEvent } from '../formats/sse';
+import { eventObject, failureOf, StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE, type Usage, usageOfChat, usageOfResponses } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
@@ -30,6 +22,10 @@ export interface StreamRequest {
 
 const NOTHING = Buffer.alloc(0);
 
+const DONE: SseEvent = { data: '[DONE]', raw: Buffer.from(formatSse('[DONE]')) };
+const STOP_DATA = '{"type":"message_stop"}';
+const STOP: SseEvent = { data: STOP_DATA, raw: Buffer.from(formatSse(STOP_DATA, 'message_stop')) };
+
 export function streamTranslationOf(stream: StreamRequest): StreamTranslation {
   const wire = wireFormatOf(stream.kind, stream.format);
   if (wire === 'chat')
@@ -42,8 +38,12 @@ export function streamTranslationOf(stream: StreamRequest): StreamTranslation {
 export abstract class StreamTranslation {
   protected readonly answer: StreamedAnswer;
   protected abstract readonly usage: Usage;
-  /** Whether the answer is complete. */
+  /** The last event of the provider's format. */
+  protected readonly lastEvent: SseEvent = DONE;
+  /** Whether the last event has arrived. */
   isDone = false;
+  /** The error that the last event reported. */
+  failure: StreamFailure | undefined;
   private last: Buffer = NOTHING;
 
   constructor(protected readonly stream: StreamRequest) {
@@ -67,6 +67,21 @@ export abstract class StreamTranslation {
    */
   abstract push(event: SseEvent): Buffer;
 
+  /** Whether the answer has its finish reason. It is then complete, even if the stream ends without its last event. */
+  get isFinished(): boolean {
+    return this.answer.isFinished;
+  }
+
+  /**
+   * Adds the last event of the format, which some servers do not send. Returns the bytes to send to the client.
+   *
+   * @throws StreamFailure if the answer was cut off
+   */
+  finish(): Buffer {
+    if (this.isFinished) return this.push(this.lastEvent);
+    throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
+  }
+
   /** The last bytes of a complete answer. */
   end(): Buffer {
     return this.last;
@@ -86,8 +101,10 @@ class NativeChat extends StreamTranslation {
 
   push(event: SseEvent): Buffer {
     const { data, raw } = event;
-    if (data === '[DONE]') return this.complete(event);
-    const chunk = chunkOf(data);
+    // clients of this format expect choices in every event
+    if (isPing(event)) return NOTHING;
+    if (data.startsWith(DONE.data)) return this.complete(event);
+    const chunk = eventObject(event);
     this.answer.addChunk(chunk);
     if (!isObject(chunk.usage)) return raw;
     this.usage = usageOfChat(chunk);
@@ -101,12 +118,13 @@ class NativeChat extends StreamTranslation {
 class ChatAsMessages extends StreamTranslation {
   private readonly events = new MessageEvents();
 
-  push({ data }: SseEvent): Buffer {
-    if (data === '[DONE]') {
+  push(event: SseEvent): Buffer {
+    if (isPing(event)) return NOTHING;
+    if (event.data.startsWith(DONE.data)) {
       this.isDone = true;
       return NOTHING;
     }
-    const chunk = chunkOf(data);
+    const chunk = eventObject(event);
     this.answer.addChunk(chunk);
     return encodeEvents(this.events.push(chunk));
   }
@@ -122,6 +140,7 @@ class ChatAsMessages extends StreamTranslation {
 
 /** Anthropic's messages for a client that speaks chat completions or Responses. */
 class MessagesAsChat extends StreamTranslation {
+  protected override readonly lastEvent = STOP;
   private readonly chunks = new ChatChunks();
   private readonly responses =
     this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
@@ -159,19 +178,20 @@ class NativeResponses extends StreamTranslation {
   protected usage: Usage = NO_USAGE;
 
   push(sse: SseEvent): Buffer {
-    const event = chunkOf(sse.data);
-    if (event.type === 'error') throw failureOf(isObject(event.error) ? event.error : event);
+    const event = eventObject(sse);
     this.answer.addText(textOf(event.delta) ?? '');
     if (!RESPONSE_ENDS.has(event.type)) return sse.raw;
     const response = objectOf(event.response);
     this.answer.describe(response.id, response.model, response.status);
     this.usage = usageOfResponses(response);
+    if (event.type === 'response.failed') this.failure = failureOf(response);
     return this.complete(sse);
   }
 }
 
 /** Messages from a provider of the same format. Their bytes are not changed. */
 class NativeMessages extends StreamTranslation {
+  protected override readonly lastEvent = STOP;
   private readonly chunks = new ChatChunks();
 
   push(event: SseEvent): Buffer {
@@ -182,14 +202,6 @@ class NativeMessages extends StreamTranslation {
   protected get usage(): Usage {
     return this.chunks.usage;
   }
-}
-
-/** Parses an event. Throws `StreamFailure` for an event that is not an object or reports an error. */
-function chunkOf(data: string): JsonObject {
-  const chunk = parsedObject(data);
-  if (!chunk) throw new StreamFailure('api_error', 'The provider sent an event that is not a JSON object.');
-  if (nameOf(chunk.type) === undefined) throwIfError(chunk);
-  return chunk;
 }
 
 const encodeEvents = (events: readonly { event: string; data: JsonObject }[]): Buffer =>

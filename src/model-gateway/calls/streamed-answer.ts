@@ -6,6 +6,8 @@ import type { AnswerFacts } from './call.types';
 const KEPT_MAX = 256 * 1024;
 /** Characters that a tool call counts in addition to its texts. */
 const CALL_SIZE = 64;
+/** Maximum choices to watch. OpenAI accepts 128. */
+const CHOICES_MAX = 1_000;
 
 interface StreamedCall {
   id: string;
@@ -23,9 +25,16 @@ export class StreamedAnswer {
   private id: string | null = null;
   private model: string | null = null;
   private finishReason: string | null = null;
+  /** Whether each choice of a chat completion has its finish reason. */
+  private readonly choices = new Map<unknown, boolean>();
 
   /** @param keepsContent whether to keep the text and the tool calls, not only their length */
   constructor(private readonly keepsContent: boolean) {}
+
+  /** Whether every choice has its finish reason. */
+  get isFinished(): boolean {
+    return this.choices.size > 0 && ![...this.choices.values()].includes(false);
+  }
 
   describe(id: unknown, model: unknown, finishReason: unknown): void {
     this.id = nameOf(id) ?? this.id;
@@ -40,7 +49,9 @@ export class StreamedAnswer {
 
   /** Adds a chunk of a chat completion. */
   addChunk(chunk: JsonObject): void {
-    const choice = objectOf(listOf(chunk.choices)[0]);
+    const choices = listOf(chunk.choices);
+    choices.forEach((one) => this.addChoice(objectOf(one)));
+    const choice = objectOf(choices[0]);
     this.describe(chunk.id, chunk.model, choice.finish_reason);
     const delta = objectOf(choice.delta);
     this.addText(textOf(delta.content) ?? '');
@@ -56,6 +67,12 @@ export class StreamedAnswer {
       function: { name: call.name, arguments: call.arguments },
     }));
     return { usage, id, model, finishReason, text, toolCalls };
+  }
+
+  private addChoice({ index: at, finish_reason: reason }: JsonObject): void {
+    const index = at ?? 0;
+    if (this.choices.size === CHOICES_MAX && !this.choices.has(index)) return;
+    this.choices.set(index, this.choices.get(index) === true || nameOf(reason) !== undefined);
   }
 
   private addCall(delta: JsonObject): void {

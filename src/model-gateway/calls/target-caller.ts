@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
-import { readCapped } from '#platform/outbound';
+import { outboundFailure, readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
 import { parsedObject } from '../formats/json-shape';
-import { SseReader, SseTooLarge } from '../formats/sse';
+import { isPing, type SseEvent, SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { checkAnswer, lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
 import { usageOfLost } from './call-budgets';
 import {
   CallFailure,
-  errorResponse,
-  isErrorBody,
+  isTargetFault,
   lostAnswerOf,
   sanitizedFailure,
   targetUnavailable,
@@ -22,6 +21,7 @@ import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.typ
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import { translateRequest } from './request-translation';
 import { type StreamTranslation, streamTranslationOf } from './stream-translation';
+import { TargetHealth } from './target-health';
 
 /** Maximum size of an event of a stream, in bytes. */
 const EVENT_MAX = 4 * 1024 * 1024;
@@ -47,20 +47,24 @@ export interface StreamAnswer {
  */
 @Injectable()
 export class TargetCaller {
-  constructor(private readonly client: ProviderClient) {}
+  constructor(
+    private readonly client: ProviderClient,
+    private readonly health: TargetHealth,
+  ) {}
 
   /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
   plain(call: Call): Promise<TranslatedAnswer> {
-    return tryTargets(call, async (request) => {
-      const { name, kind } = request.provider;
+    return this.tryTargets(call, async (request) => {
+      const { name, kind, apiKey } = request.provider;
       const bytes = await this.client.whole(request, call.maxBytes, call.lease);
-      return translateAnswer(bytes, { format: call.format, kind, name }, call.body);
+      const sender = { name, apiKey: apiKey() };
+      return translateAnswer(bytes, { format: call.format, kind, sender }, call.body);
     });
   }
 
   /** Returns the answer once it has started. Errors: as for `plain`. */
   stream(call: Call): Promise<StreamAnswer> {
-    return tryTargets(call, (request) => {
+    return this.tryTargets(call, (request) => {
       const { provider } = request;
       const { format, facts, body, model } = call;
       const translation = streamTranslationOf({
@@ -75,44 +79,62 @@ export class TargetCaller {
           throw await unstreamedFailure(response, wireFormatOf(provider.kind, format)!);
         const rest = translatedParts(response, translation);
         const { value, done } = await rest.next();
-        if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
+        if (done) {
+          throw (
+            translation.failure ?? unusableAnswer(provider.name, 'closed the stream before its first event')
+          );
+        }
         return { first: value, rest, translation };
       });
     });
   }
-}
 
-async function tryTargets<Answer>(
-  call: Call,
-  work: (request: ProviderRequest) => Promise<Answer>,
-): Promise<Answer> {
-  const { signal, model, lease, progress, facts, format } = call;
-  const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
-  const leasedBytes = lease?.bytes ?? 0;
-  let failure: CallFailure | undefined;
-  for (const target of targetOrder(model)) {
-    for (let tries = 1; ; tries++) {
-      signal.throwIfAborted();
-      progress.target = target;
-      progress.attempts++;
-      let request: ProviderRequest | undefined;
-      try {
-        request = requestOf(call, target);
-        return await work(request);
-      } catch (error) {
-        lease?.tryResize(leasedBytes);
-        const lost = request && lostAnswerOf(error);
-        if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
-        if (!(error instanceof CallFailure) || error.reason === 'rejected') throw error;
-        failure = error;
-        const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
-        const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
-        if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
-        await pause(waitMs, signal);
+  /** Notes that the last target has sent its whole answer. */
+  answered({ model, progress }: Call): void {
+    progress.writes.push(this.health.answered(model, progress.target!));
+  }
+
+  /** Notes that the last attempt failed because of its target. */
+  failed({ model, progress }: Call): void {
+    progress.attempts.at(-1)!.isFailed = true;
+    progress.writes.push(this.health.failed(model, progress.target!));
+  }
+
+  private async tryTargets<Answer>(
+    call: Call,
+    work: (request: ProviderRequest) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { signal, model, lease, progress, facts, format } = call;
+    const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
+    const leasedBytes = lease?.bytes ?? 0;
+    let failure: CallFailure | undefined;
+    for (const target of this.health.order(model, targetOrder(model))) {
+      for (let tries = 1; ; tries++) {
+        signal.throwIfAborted();
+        progress.target = target;
+        progress.attempts.push({ target, isFailed: false });
+        this.health.begin(model, target);
+        let request: ProviderRequest | undefined;
+        try {
+          request = requestOf(call, target);
+          return await work(request);
+        } catch (error) {
+          lease?.tryResize(leasedBytes);
+          const lost = request && lostAnswerOf(error);
+          if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
+          if (!(error instanceof CallFailure)) throw error;
+          if (isTargetFault(error, format)) this.failed(call);
+          if (error.reason === 'rejected') throw error;
+          failure = error;
+          const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
+          const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
+          if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
+          await pause(waitMs, signal);
+        }
       }
     }
+    throw failure!; // a model has at least one target
   }
-  throw failure!; // a model has at least one target
 }
 
 /**
@@ -178,18 +200,19 @@ const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
 /** Returns the failure for a response that is not a stream. It may be an error with status 200. */
 async function unstreamedFailure({ sender, body }: ProviderResponse, wire: CallFormat): Promise<CallFailure> {
   const text = await readCapped(body, ERROR_MAX);
-  if (text !== undefined && isErrorBody(text)) return errorResponse(sender, 500, text, undefined);
-  const lost = text === undefined ? UNREAD : lostAnswer(parsedObject(text), wire, Buffer.byteLength(text));
+  const answer = text === undefined ? undefined : parsedObject(text);
+  const lost = text === undefined ? UNREAD : lostAnswer(answer, wire, Buffer.byteLength(text));
+  if (answer) checkAnswer(answer, wire, sender, lost);
   return unusableAnswer(sender.name, 'did not return an event stream', lost);
 }
 
 /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */
 async function* translatedParts(
-  { body, sender, release }: ProviderResponse,
+  { body, sender, onActivity, release }: ProviderResponse,
   translation: StreamTranslation,
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
-    yield* readParts(body, translation);
+    yield* readParts(body, translation, onActivity);
   } catch (error) {
     if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
     if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
@@ -211,19 +234,33 @@ function readRest(body: ProviderResponse['body']): void {
 async function* readParts(
   body: ProviderResponse['body'],
   translation: StreamTranslation,
+  onActivity: () => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   const reader = new SseReader(EVENT_MAX);
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+  let hasStarted = false;
+  const translated = (events: readonly SseEvent[]): Buffer => {
     const parts: Buffer[] = [];
-    for (const event of reader.push(chunk as Buffer)) {
-      if (!translation.isDone) parts.push(translation.push(event));
+    for (const event of events) {
+      // another target may still be called after a ping
+      if (!translation.isDone && (hasStarted || !isPing(event))) parts.push(translation.push(event));
     }
-    const bytes = Buffer.concat(parts);
-    if (bytes.length > 0) yield bytes;
-    if (translation.isDone) return;
+    return Buffer.concat(parts);
+  };
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      if (!hasStarted) onActivity();
+      const bytes = translated(reader.push(chunk as Buffer));
+      hasStarted ||= bytes.length > 0;
+      if (bytes.length > 0) yield bytes;
+      if (translation.isDone) return;
+    }
+    const last = translated(reader.end());
+    if (last.length > 0) yield last;
+  } catch (error) {
+    // the end of the stream is missing, but not of the answer
+    if (!translation.isFinished || outboundFailure(error) === null) throw error;
   }
-  const last = Buffer.concat(reader.end().map((event) => translation.push(event)));
-  if (last.length > 0) yield last;
-  if (!translation.isDone)
-    throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
+  if (translation.isDone) return;
+  const end = translation.finish();
+  if (end.length > 0) yield end;
 }

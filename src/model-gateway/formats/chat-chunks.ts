@@ -1,8 +1,8 @@
 import { newId, secondsNow } from './foreign-id';
-import { isObject, type JsonObject, nameOf, objectOf, parsedObject, textOf } from './json-shape';
+import { isObject, type JsonObject, nameOf, objectOf, textOf } from './json-shape';
 import { chatUsageOfMessage, finishReasonOf, refusalOf } from './messages-to-chat-answer';
 import type { SseEvent } from './sse';
-import { failureOf, StreamFailure, throwIfError } from './stream-failure';
+import { eventObject, StreamFailure } from './stream-failure';
 import { toolArgumentsOf } from './tool-input';
 import { type Usage, usageOfMessages } from './usage';
 
@@ -36,9 +36,14 @@ export class ChatChunks {
   #isFinished = false;
   #isDone = false;
 
-  /** Whether the message is complete. A stream that ends earlier was cut off. */
+  /** Whether the message is complete. */
   get isDone(): boolean {
     return this.#isDone;
+  }
+
+  /** Whether the message has its stop reason. A stream that ends earlier was cut off. */
+  get isFinished(): boolean {
+    return this.#isFinished;
   }
 
   /** The usage so far. The output counts are final once the message is complete. */
@@ -51,9 +56,8 @@ export class ChatChunks {
    *
    * @throws StreamFailure for an event that reports an error or is not a JSON object
    */
-  push({ data }: SseEvent): JsonObject[] {
-    const event = parsedObject(data);
-    if (!event) throw new StreamFailure('api_error', 'The provider sent an event that is not a JSON object.');
+  push(sse: SseEvent): JsonObject[] {
+    const event = eventObject(sse);
     switch (event.type) {
       case 'message_start':
         return this.#start(objectOf(event.message));
@@ -67,10 +71,7 @@ export class ChatChunks {
         return this.#finish(objectOf(event.delta), event.usage);
       case 'message_stop':
         return this.#stop();
-      case 'error':
-        throw failureOf(event.error);
       default:
-        throwIfError(event);
         return [];
     }
   }

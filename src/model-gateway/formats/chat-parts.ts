@@ -7,7 +7,7 @@ const PDF = 'application/pdf';
 export type PartKind = 'text' | 'image_url' | 'file' | 'refusal';
 
 /**
- * Translates the content of a chat message to Anthropic's content blocks. Leaves out empty texts, because Anthropic rejects them.
+ * Translates the content of a chat message to Anthropic's content blocks. Leaves out blank texts, because Anthropic rejects them.
  *
  * @param at the JSON Pointer of the content
  * @param kinds the parts that Anthropic accepts here
@@ -21,8 +21,9 @@ export function blocksOf(content: unknown, at: string, kinds: readonly PartKind[
   return content.flatMap((part, index) => blocksOfPart(part, `${at}/${index}`, kinds));
 }
 
-function textBlocks(text: string, source?: JsonObject): JsonObject[] {
-  return text === '' ? [] : [{ type: 'text', text, ...cacheControlOf(source) }];
+/** Returns the block of a text, or none for a blank text. */
+export function textBlocks(text: string, source?: JsonObject): JsonObject[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text, ...cacheControlOf(source) }];
 }
 
 /** Returns the member `cache_control` that clients of Anthropic's models add to parts and tools. OpenAI does not have it. */

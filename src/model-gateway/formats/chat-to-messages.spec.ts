@@ -146,6 +146,37 @@ describe('toMessagesRequest', () => {
     expect(assistant.content[0].input).toEqual({ INVALID_JSON: '{"x":' });
   });
 
+  it('leaves out blank texts, which Anthropic rejects', () => {
+    const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const messages = [
+      { role: 'system', content: ' ' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: ' \n\t' },
+          { type: 'text', text: 'Hi' },
+        ],
+      },
+      { role: 'assistant', content: '\n\n', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: '  ' },
+      { role: 'assistant', content: '\u00a0', refusal: ' ' },
+      { role: 'user', content: ' Bye ' },
+    ];
+    const translated = toMessagesRequest({ model: 'claude', messages });
+    expect(translated).not.toHaveProperty('system');
+    expect(translated.messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'f', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1' },
+          { type: 'text', text: ' Bye ' },
+        ],
+      },
+    ]);
+  });
+
   it('merges turns of the same role, and leaves out empty turns, which Anthropic rejects', () => {
     expect(
       messagesOf(

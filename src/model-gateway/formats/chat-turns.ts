@@ -1,4 +1,4 @@
-import { blocksOf } from './chat-parts';
+import { blocksOf, textBlocks } from './chat-parts';
 import { toolUseId } from './foreign-id';
 import { isAbsent, isObject, type JsonObject, listOf, nameOf, objectOf } from './json-shape';
 import { toolInputOf } from './tool-input';
@@ -98,10 +98,9 @@ function assistantBlocks(message: JsonObject, at: string): JsonObject[] {
   if (!isAbsent(message.tool_calls) && !Array.isArray(message.tool_calls)) {
     throw new UntranslatableError(`${at}/tool_calls`, 'Set `tool_calls` to an array of calls.');
   }
-  const refusal = nameOf(message.refusal);
   return [
     ...blocksOf(message.content, `${at}/content`, ['text', 'refusal']),
-    ...(refusal === undefined ? [] : [{ type: 'text', text: refusal }]),
+    ...textBlocks(nameOf(message.refusal) ?? ''),
     ...listOf(message.tool_calls).map((call, index) => toolUse(call, `${at}/tool_calls/${index}`)),
   ];
 }

@@ -9,6 +9,11 @@ export interface SseEvent {
   raw: Buffer;
 }
 
+const PING = /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/;
+
+/** Tells whether an event only keeps the connection alive. Anthropic and some other servers send it. */
+export const isPing = ({ event, data }: SseEvent): boolean => event === 'ping' || PING.test(data);
+
 /** The error for an event or a comment that is larger than the reader accepts. */
 export class SseTooLarge extends Error {
   constructor(readonly maxEventBytes: number) {

@@ -24,6 +24,19 @@ describe('usage', () => {
     ).toEqual({ inputTokens: 2006, outputTokens: 300, cachedInputTokens: 1920, cacheWriteTokens: 10 });
   });
 
+  it.each([
+    ['DeepSeek', { prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 4 }],
+    [
+      'DeepSeek, with both members',
+      { prompt_cache_hit_tokens: 6, prompt_tokens_details: { cached_tokens: 6 } },
+    ],
+    ['Moonshot', { cached_tokens: 6 }],
+  ])('includes the cache tokens of a chat completion of %s', (_, cached) => {
+    const usage = usageOfChat({ usage: { prompt_tokens: 10, completion_tokens: 5, ...cached } });
+    expect(usage).toEqual({ inputTokens: 10, outputTokens: 5, cachedInputTokens: 6, cacheWriteTokens: null });
+    expect(messagesUsage(usage)).toMatchObject({ input_tokens: 4, cache_read_input_tokens: 6 });
+  });
+
   it('includes the cache tokens of a Response', () => {
     expect(
       usageOfResponses({

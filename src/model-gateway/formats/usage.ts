@@ -40,7 +40,7 @@ export function sumOfUsage(one: Usage, other: Usage): Usage {
 /** Reads the usage of a chat completion, or of the chunk that contains it. */
 export function usageOfChat(answer: unknown): Usage {
   const usage = objectOf(objectOf(answer).usage);
-  return openAiUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details);
+  return openAiUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details, usage);
 }
 
 /** Reads the usage of a Response object. */
@@ -75,12 +75,14 @@ export function usageOfEmbeddings(answer: unknown): Usage {
   };
 }
 
-function openAiUsage(input: unknown, output: unknown, inputDetails: unknown): Usage {
+/** @param others the members of servers that have no details: DeepSeek and Moonshot */
+function openAiUsage(input: unknown, output: unknown, inputDetails: unknown, others: JsonObject = {}): Usage {
   const details = objectOf(inputDetails);
+  const cached = [details.cached_tokens, others.prompt_cache_hit_tokens, others.cached_tokens];
   return {
     inputTokens: tokensOf(input),
     outputTokens: tokensOf(output),
-    cachedInputTokens: tokensOf(details.cached_tokens),
+    cachedInputTokens: cached.map(tokensOf).find((count) => count !== null) ?? null,
     cacheWriteTokens: tokensOf(details.cache_write_tokens),
   };
 }

@@ -12,6 +12,7 @@ export interface CalledProvider {
   readonly name: string;
   readonly kind: ProviderKind;
   readonly is_archived: boolean;
+  readonly generation: number;
   /** Whether the operator configured the address, which may then be private. */
   readonly isTrusted: boolean;
   readonly base: URL;
@@ -30,7 +31,11 @@ export interface CalledProvider {
 }
 
 /** A target of a model, with its provider. */
-export type CalledTarget = Readonly<Omit<ModelTarget, 'provider_id'>> & { readonly provider: CalledProvider };
+export type CalledTarget = Readonly<Omit<ModelTarget, 'provider_id'>> & {
+  readonly provider: CalledProvider;
+  /** When the target's rest ends that a process has stored, as a time of `performance.now()`. 0 if it does not rest. */
+  readonly restsUntil: number;
+};
 
 /** A live model to call. Its workspace and providers may be archived. All callers share the object, so it must not be modified. */
 export type CalledModel = Readonly<Omit<ModelEntity, 'targets'>> & {
@@ -92,12 +97,18 @@ const lifetimeMs = (models: readonly CalledModel[]): number => (models.length > 
 
 const keyOf = (orgId: string, nameOrId: string): string => `${orgId} ${nameOrId}`;
 
-function toCalledModel({ providers, targets, ...model }: CalledModelRow, box: SecretBox): CalledModel {
+function toCalledModel({ providers, targets, rests, ...model }: CalledModelRow, box: SecretBox): CalledModel {
   const providersById = new Map(providers.map((row) => [row.provider_id, toCalledProvider(row, box)]));
   const calledTargets = targets.map(({ provider_id, ...target }): CalledTarget => {
     const provider = providersById.get(provider_id);
     if (!provider) throw new Error(`The model ${model.model_id} has no provider ${provider_id}.`);
-    return { ...target, provider };
+    const rest = rests.find(
+      (one) =>
+        one.provider_id === provider_id &&
+        one.upstream_model === target.upstream_model &&
+        one.generation === provider.generation,
+    );
+    return { ...target, provider, restsUntil: rest ? performance.now() + rest.remaining_ms : 0 };
   });
   return { ...model, targets: calledTargets };
 }

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsNumber, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
-import { Nested, IsText, IsWholeNumber } from '#platform/http';
+import { Nested, IsText, IsWholeNumber, ReadOnlyMembersOf } from '#platform/http';
 import type { ModelTarget, TargetPrice } from './model.entity';
 
 const PRICE_MAX_USD = 1_000_000;
@@ -44,6 +44,7 @@ export class TargetPriceDto {
 }
 
 /** A model of a provider. */
+@ReadOnlyMembersOf(() => ModelTargetViewDto)
 export class ModelTargetDto {
   /** A provider in the same workspace. It must not be archived (otherwise 400). */
   @IsText(255)
@@ -71,6 +72,19 @@ export class ModelTargetDto {
   @IsOptional()
   @Nested(() => TargetPriceDto)
   price?: TargetPriceDto | null;
+}
+
+export const TARGET_STATES = ['active', 'cooling_down'] as const;
+export type TargetState = (typeof TARGET_STATES)[number];
+
+/** A target and its state. */
+export class ModelTargetViewDto extends ModelTargetDto {
+  /** `cooling_down` for `cooldown_s` of the model after three failures in a row. Calls then try all other targets first. */
+  @ApiProperty({ enum: TARGET_STATES })
+  state!: TargetState;
+
+  /** When the target last failed. Null if it has not failed since the model and the provider were changed. */
+  last_error_at!: Date | null;
 }
 
 /** Returns a target in its stored form. */

@@ -4,8 +4,9 @@ import type { Page, PageMetaDto } from '#platform/paging';
 import { PlacedDto } from '../../resources';
 import { UsdProperty } from '../budgets/budget.dto';
 import { PROVIDER_KINDS } from '../providers/provider.entity';
-import type { ModelTargetDto } from './model-target.dto';
-import { type ModelEntity, STRATEGIES, type Strategy } from './model.entity';
+import type { ModelTargetViewDto } from './model-target.dto';
+import { type ModelEntity, type ModelTarget, STRATEGIES, type Strategy } from './model.entity';
+import type { TargetFailure } from './target-failure.repository';
 
 /** A model in the format of the OpenAI API. */
 export class ListedModelDto {
@@ -28,11 +29,13 @@ export class ModelDto extends IntersectionType(PlacedDto, ListedModelDto) {
   description!: string | null;
   @ApiProperty({ enum: STRATEGIES })
   strategy!: Strategy;
-  targets!: ModelTargetDto[];
+  targets!: ModelTargetViewDto[];
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   retries!: number;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   timeout_ms!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  cooldown_s!: number;
   @UsdProperty({ nullable: true })
   monthly_budget_usd!: number | null;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
@@ -60,7 +63,33 @@ const toListedModel = (row: ModelEntity): ListedModelDto => ({
   owned_by: row.owned_by,
 });
 
-export const toModelDto = viewOf(ModelDto, toListedModel);
+const viewOfModel = viewOf(ModelDto, (row: ModelEntity, failures: readonly TargetFailure[]) => ({
+  ...toListedModel(row),
+  targets: row.targets.map((target) => viewOfTarget(target, row, failures)),
+}));
+
+/** @param failures those of the targets of this and other models */
+export const toModelDto = (row: ModelEntity, failures: readonly TargetFailure[] = []): ModelDto =>
+  viewOfModel(row, failures);
+
+function viewOfTarget(
+  target: ModelTarget,
+  { model_id, generation }: ModelEntity,
+  failures: readonly TargetFailure[],
+): ModelTargetViewDto {
+  const failure = failures.find(
+    (one) =>
+      one.model_id === model_id &&
+      one.model_generation === generation &&
+      one.provider_id === target.provider_id &&
+      one.upstream_model === target.upstream_model,
+  );
+  return {
+    ...target,
+    state: failure?.is_resting ? 'cooling_down' : 'active',
+    last_error_at: failure?.last_error_at ?? null,
+  };
+}
 
 /** Adds the members for OpenAI's clients to a page. Models in different workspaces may have the same name. */
 export function toModelPage({ items, page }: Page<ModelDto>): ModelPageDto {

@@ -37,9 +37,11 @@ const NAME_MAX = 255;
 const TARGETS_MAX = 10;
 const RETRIES_MAX = 5;
 const CACHE_TTL_MAX_SECONDS = 2_592_000;
+const COOLDOWN_MAX_SECONDS = 3_600;
 
 export const RETRIES_DEFAULT = 2;
 export const TIMEOUT_DEFAULT_MS = 60_000;
+export const COOLDOWN_DEFAULT_SECONDS = 30;
 
 /** Names cannot look like ids, so that clients can send either. */
 const MODEL_NAME = /^(?!model_)[A-Za-z0-9._:/@+-]*$/;
@@ -67,6 +69,10 @@ const IsTargets = ({ required = true } = {}) =>
 /** Declares a number of retries. */
 const IsRetries = (options: MemberOptions = {}) =>
   IsWholeNumber({ format: 'int32', minimum: 0, maximum: RETRIES_MAX, required: false, ...options });
+
+/** Declares how long a target rests. */
+const IsCooldown = (options: MemberOptions = {}) =>
+  IsWholeNumber({ format: 'int32', minimum: 0, maximum: COOLDOWN_MAX_SECONDS, required: false, ...options });
 
 @ReadOnlyMembersOf(() => ModelDto)
 export class CreateModelDto extends DescribedBodyDto {
@@ -101,6 +107,11 @@ export class CreateModelDto extends DescribedBodyDto {
   @IsOptional()
   @IsTimeout({ nullable: true, default: TIMEOUT_DEFAULT_MS })
   timeout_ms?: number | null;
+
+  /** How long a target rests that fails three times in a row, in seconds; 0 for never. Calls try resting targets last. */
+  @IsOptional()
+  @IsCooldown({ nullable: true, default: COOLDOWN_DEFAULT_SECONDS })
+  cooldown_s?: number | null;
 
   /** Maximum cost of all calls of the model per month (UTC), in US dollars. Null means no limit. */
   @IsOptional()
@@ -154,6 +165,10 @@ export class PatchModelDto extends DescribedPatchDto {
   @NotNull()
   @IsTimeout()
   timeout_ms?: number;
+
+  @NotNull()
+  @IsCooldown()
+  cooldown_s?: number;
 
   /** Null removes the budget. */
   @IsOptional()

@@ -61,6 +61,10 @@ export class ModelEntity extends PlacedEntity {
   @Column('integer')
   timeout_ms!: number;
 
+  /** How long a target rests that fails repeatedly, in seconds. 0 if it does not. */
+  @Column('integer')
+  cooldown_s!: number;
+
   @Column('double precision', { nullable: true })
   monthly_budget_usd!: number | null;
 

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { mayRead, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { patchMetadata, type Versioned } from '#platform/http';
+import { patchMetadata, Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
+import { toPage } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
   type AnyOf,
@@ -22,6 +23,7 @@ import { ModelDirectory } from './model-directory';
 import { storedTarget } from './model-target.dto';
 import { type ModelDto, type ModelPageDto, toModelDto, toModelPage } from './model-view.dto';
 import {
+  COOLDOWN_DEFAULT_SECONDS,
   type CreateModelDto,
   type ModelListQueryDto,
   type PatchModelDto,
@@ -30,6 +32,7 @@ import {
 } from './model.dto';
 import type { ModelEntity, ModelTarget, Strategy } from './model.entity';
 import { ModelRepository } from './model.repository';
+import { type TargetFailure, TargetFailureRepository } from './target-failure.repository';
 
 const MODEL: ResourceKind<ModelEntity, ModelDto> = {
   noun: 'model',
@@ -44,6 +47,7 @@ const MODEL: ResourceKind<ModelEntity, ModelDto> = {
     'targets',
     'retries',
     'timeout_ms',
+    'cooldown_s',
     'monthly_budget_usd',
     'cache_ttl_seconds',
     'capture_content',
@@ -51,7 +55,7 @@ const MODEL: ResourceKind<ModelEntity, ModelDto> = {
   ],
   createdFields: ['name', 'strategy', 'targets', 'monthly_budget_usd', 'capture_content'],
   unique: { constraint: 'models_name', field: 'name' },
-  toView: toModelDto,
+  toView: (row) => toModelDto(row),
 };
 
 /** Manages the models that clients call by name. Only admins change them. A key without the area `read` sees only its own models. */
@@ -61,6 +65,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     kit: ResourceKit,
     private readonly models: ModelRepository,
     private readonly directory: ModelDirectory,
+    private readonly failures: TargetFailureRepository,
   ) {
     super(kit, models, MODEL);
     kit.allowed.add('models', new NamedResources('models', 'model_id'));
@@ -81,6 +86,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
       ...(await this.targetColumns(tx, dto.workspace_id, dto.targets.map(storedTarget))),
       retries: dto.retries ?? RETRIES_DEFAULT,
       timeout_ms: dto.timeout_ms ?? TIMEOUT_DEFAULT_MS,
+      cooldown_s: dto.cooldown_s ?? COOLDOWN_DEFAULT_SECONDS,
       monthly_budget_usd: dto.monthly_budget_usd ?? null,
       cache_ttl_seconds: dto.cache_ttl_seconds ?? null,
       capture_content: dto.capture_content ?? false,
@@ -92,20 +98,27 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
   }
 
   async list(scope: OrgScope, query: ModelListQueryDto): Promise<ModelPageDto> {
-    return toModelPage(this.page(await this.models.list(scope, query, visibleIds(scope))));
+    const rows = await this.models.list(scope, query, visibleIds(scope));
+    const failures = await this.failuresOf(scope, rows.rows);
+    return toModelPage(toPage(rows, (row) => toModelDto(row, failures)));
   }
 
   /** Returns a model by its id or its name. Errors: 404; 400 for a name that several workspaces have. */
   override async get(scope: OrgScope, idOrName: string): Promise<Versioned<ModelDto>> {
     const ids = visibleIds(scope);
-    if (!idOrName.startsWith('model_')) return this.versioned(await this.findByName(scope, idOrName, ids));
+    if (!idOrName.startsWith('model_')) return this.shown(scope, await this.findByName(scope, idOrName, ids));
     if (ids && !ids.includes(idOrName)) throw problem.notFound('model', idOrName);
-    return super.get(scope, idOrName);
+    return this.shown(scope, await this.find(scope, idOrName));
   }
 
   /** Changes a model. Errors: 400 for unknown providers or targets that the strategy does not allow, and the errors of `change`. */
-  patch(scope: OrgScope, id: string, dto: PatchModelDto, ifMatch?: string): Promise<Versioned<ModelDto>> {
-    return this.change(scope, id, dto, ifMatch, async (row, tx) => {
+  async patch(
+    scope: OrgScope,
+    id: string,
+    dto: PatchModelDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ModelDto>> {
+    await this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const targets = dto.targets?.map(storedTarget);
       if (targets ?? dto.strategy) {
         checkTargetCount(dto.strategy ?? row.strategy, (targets ?? row.targets).length);
@@ -117,6 +130,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
         ...(targets && (await this.targetColumns(tx, row.workspace_id, targets, row.targets))),
         retries: dto.retries,
         timeout_ms: dto.timeout_ms,
+        cooldown_s: dto.cooldown_s,
         monthly_budget_usd: dto.monthly_budget_usd,
         cache_ttl_seconds: dto.cache_ttl_seconds,
         capture_content: dto.capture_content,
@@ -124,6 +138,20 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
     });
+    return this.shown(scope, await this.find(scope, id));
+  }
+
+  /** Returns the view of a model, with the states of its targets, which the ETag covers. */
+  private async shown(scope: OrgScope, row: ModelEntity): Promise<Versioned<ModelDto>> {
+    const view = toModelDto(row, await this.failuresOf(scope, [row]));
+    const failed = view.targets.map(({ state, last_error_at }) => last_error_at && [state, last_error_at]);
+    const states = failed.some(Boolean) ? { failed } : {};
+    return new Versioned(view, versionShowing(row.generation, [toRawJson(states)]));
+  }
+
+  private failuresOf(scope: OrgScope, rows: readonly ModelEntity[]): Promise<TargetFailure[]> {
+    const ids = rows.map(({ model_id }) => model_id);
+    return ids.length === 0 ? Promise.resolve([]) : this.failures.find(scope, ids);
   }
 
   protected override rolesFor(): AnyOf {

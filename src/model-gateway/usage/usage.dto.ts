@@ -62,6 +62,12 @@ export class ModelUsageTotalDto {
   /** Calls with a cached response. */
   @Count()
   cached_count!: number;
+  /** Requests to providers, including those of calls that another provider answered. */
+  @Count()
+  attempts!: number;
+  /** Attempts that failed because of the provider. */
+  @Count()
+  failed_attempts!: number;
   /** Calls without a known price, which `cost_usd` does not include. */
   @Count()
   unpriced_count!: number;

@@ -87,6 +87,8 @@ export const USAGE_COUNTS = [
   'call_count',
   'failed_count',
   'cached_count',
+  'attempts',
+  'failed_attempts',
   'unpriced_count',
   'input_tokens',
   'output_tokens',
@@ -108,6 +110,12 @@ export const USAGE_KEY = [
 /** A row of `model_usage`. */
 export type UsageRow = Record<(typeof USAGE_KEY)[number] | 'org_id', string> &
   Record<(typeof USAGE_COUNTS)[number], number>;
+
+/** The counts of a row that only counts attempts. */
+export const NO_COUNTS = Object.fromEntries(USAGE_COUNTS.map((count) => [count, 0])) as Pick<
+  UsageRow,
+  (typeof USAGE_COUNTS)[number]
+>;
 
 const KEY = USAGE_KEY.join(', ');
 const COLUMNS = [...USAGE_KEY, 'org_id', ...USAGE_COUNTS].join(', ');

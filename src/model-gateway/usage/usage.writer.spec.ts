@@ -14,6 +14,8 @@ const row: UsageRow = {
   call_count: 1,
   failed_count: 0,
   cached_count: 0,
+  attempts: 1,
+  failed_attempts: 0,
   unpriced_count: 0,
   input_tokens: 1,
   output_tokens: 2,
@@ -21,7 +23,7 @@ const row: UsageRow = {
   cache_write_tokens: 0,
   cost_usd: 1,
 };
-const CALL: UsedCall = { row, serviceAccountId: null };
+const CALL: UsedCall = { row, others: [], serviceAccountId: null };
 
 describe('usage', () => {
   const added: UsageRow[][] = [];

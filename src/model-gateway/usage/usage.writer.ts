@@ -12,6 +12,8 @@ const ATTEMPTS = 5;
 /** A call that has ended, with its usage as a row. */
 export interface UsedCall {
   row: UsageRow;
+  /** The attempts at other targets than that of the row. */
+  others: readonly UsageRow[];
   /** The principal if it is a service account, which may have a budget. */
   serviceAccountId: string | null;
 }
@@ -52,15 +54,19 @@ export class UsageWriter {
     const usage = new Map<string, UsageRow>();
     const spending = new Map<string, SpendRow>();
     for (const call of calls) {
-      const { row } = call;
-      const key = JSON.stringify(USAGE_KEY.map((column) => row[column]));
-      const sum = usage.get(key);
-      if (sum) for (const count of USAGE_COUNTS) sum[count] += row[count];
-      else usage.set(key, { ...row });
+      addUsage(usage, call.row);
+      for (const row of call.others) addUsage(usage, row);
       addSpending(spending, call);
     }
     this.spent.update(await this.repository.add([...usage.values()], [...spending.values()]));
   }
+}
+
+function addUsage(usage: Map<string, UsageRow>, row: UsageRow): void {
+  const key = JSON.stringify(USAGE_KEY.map((column) => row[column]));
+  const sum = usage.get(key);
+  if (sum) for (const count of USAGE_COUNTS) sum[count] += row[count];
+  else usage.set(key, { ...row });
 }
 
 /** Adds a cost to the model, the workspace and the account, because each may get a budget later. */

@@ -298,11 +298,14 @@ describe('a forwarded response', () => {
 
   it('leaves out informational responses', async () => {
     upstream.answer = (_request, response) => {
+      response.writeContinue();
       response.writeEarlyHints({ link: '</a>; rel=preload' });
       response.end('final');
     };
-    const answer = await send(`${await api()}/x`);
-    expect([answer.statusCode, answer.text]).toEqual([200, 'final']);
+    const path = `${await api()}/x`;
+    for (const answer of [await send(path), await send(path, { method: 'POST', body: 'x' })]) {
+      expect([answer.statusCode, answer.text]).toEqual([200, 'final']);
+    }
   });
 
   it('streams as it arrives, headers first', async () => {

@@ -53,6 +53,10 @@ describe('calling a tool of a server', () => {
 
   it.each<FakeKind>(['current', 'sessions', 'sse'])('returns the result unchanged: %s', async (kind) => {
     const id = await start(kind);
+    remote.intercept = (_request, response) => {
+      response.writeContinue(); // clients must ignore it
+      return false;
+    };
     remote.call = (name, args) => ({
       content: [{ type: 'text', text: name }],
       structuredContent: { args },

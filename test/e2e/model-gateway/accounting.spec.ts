@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import OpenAI from 'openai';
 import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
+import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
 import {
   begin,
   chat,
@@ -206,6 +207,37 @@ describe('a budget', () => {
     expect(refused.headers.get('x-should-retry')).toBe('false');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(provider.calls).toHaveLength(1);
+  });
+
+  it('lets clients retry while calls in flight have reserved it, although it is not spent', async () => {
+    const name = await model({ monthly_budget_usd: 1 });
+    const held: (() => void)[] = [];
+    provider.answer = (call, response) => void held.push(() => void chat('ok')(call, response));
+    // each reserves 0.60 US dollars, and costs far less
+    const ask = { model: name, messages, max_tokens: 60_000 };
+    const calls = [ask, ask].map((body) => client.chat.completions.create(body));
+    await until(() => held.length === 2);
+    const refused = await app.api(account.key).post('/model/v1/chat/completions', ask);
+    expect([refused.status, refused.body.code, refused.body.error.code]).toEqual([
+      ...[429, 'rate_limited', 'rate_limited'],
+    ]);
+    expect(refused.body.detail).toMatch(/reserved/);
+    expect(refused.body.detail).not.toMatch(/month \(UTC\)/);
+    expect([refused.headers.get('retry-after'), refused.headers.get('x-should-retry')]).toEqual(['5', null]);
+    const { model_id } = (await admin.get(`/model/v1/models/${name}`)).body;
+    const internal = app.get(InternalCalls).call({
+      ...{ model: model_id as string, format: 'chat', body: JSON.stringify(ask), principalId: 'judges' },
+      ...{ timeoutMs: 5_000, maxBytes: 1_000_000, signal: new AbortController().signal },
+    });
+    // judges wait, and call again
+    await expect(internal).rejects.toMatchObject({
+      reason: 'rate_limited',
+      details: { retryAfterMs: 5_000 },
+    });
+    held.forEach((answer) => answer());
+    await Promise.all(calls);
+    provider.answer = chat('ok');
+    expect((await app.api(account.key).post('/model/v1/chat/completions', ask)).status).toBe(200);
   });
 
   it('stops the calls of all models of its workspace', async () => {

@@ -405,7 +405,7 @@ describe('a stream', () => {
     expectUnavailable(first, /did not start its response/);
     provider.answer = (_call, response) => json(response, { error });
     const plain = await ask(name, { stream: true });
-    expectUnavailable(plain, /returned status 500/);
+    expectUnavailable(plain, /returned an error/);
     provider.answer = (_call, response) => {
       begin(response);
       send(response, contentChunk('Hel'));

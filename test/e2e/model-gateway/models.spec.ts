@@ -2,6 +2,7 @@ import OpenAI from 'openai';
 import { sharedApp, newOrganization } from '#testing';
 import { created, GatewayFixture, MODELS, outcomes, pathOf, pointersIn, PROVIDERS } from './gateway.fixture';
 
+const ACTIVE = { state: 'active', last_error_at: null };
 const PRICE = { input_usd_per_million: 2.5, output_usd_per_million: 10 };
 
 describe('models', () => {
@@ -28,9 +29,10 @@ describe('models', () => {
       name: 'team/assistant:v1@eu+x',
       description: null,
       strategy: 'single',
-      targets: [{ ...target(), weight: 1, price: null }],
+      targets: [{ ...target(), weight: 1, price: null, ...ACTIVE }],
       retries: 2,
       timeout_ms: 60_000,
+      cooldown_s: 30,
       monthly_budget_usd: null,
       cache_ttl_seconds: null,
       capture_content: false,
@@ -57,6 +59,7 @@ describe('models', () => {
       strategy: 'weighted',
       retries: 0,
       timeout_ms: 600_000,
+      cooldown_s: 0,
       monthly_budget_usd: 0.5,
       cache_ttl_seconds: 2_592_000,
       capture_content: true,
@@ -72,8 +75,8 @@ describe('models', () => {
     const nulls = Object.fromEntries(Object.keys(members).map((member) => [member, null]));
     const price = { ...PRICE, cached_input_usd_per_million: null };
     const defaults = await on.model({ ...nulls, targets: [target({ weight: null, price }), target()] });
-    expect(defaults.body).toMatchObject({ strategy: 'fallback', retries: 2, record_spans: true });
-    expect(defaults.body.targets[0]).toEqual({ ...target(), weight: 1, price: PRICE });
+    expect(defaults.body).toMatchObject({ strategy: 'fallback', retries: 2, cooldown_s: 30 });
+    expect(defaults.body.targets[0]).toEqual({ ...target(), weight: 1, price: PRICE, ...ACTIVE });
   });
 
   it.each<[Record<string, unknown>, string]>([
@@ -86,6 +89,8 @@ describe('models', () => {
     [{ retries: 6 }, '/retries'],
     [{ retries: 0.5 }, '/retries'],
     [{ timeout_ms: 99 }, '/timeout_ms'],
+    [{ cooldown_s: -1 }, '/cooldown_s'],
+    [{ cooldown_s: 3_601 }, '/cooldown_s'],
     [{ monthly_budget_usd: 0 }, '/monthly_budget_usd'],
     [{ monthly_budget_usd: '5' }, '/monthly_budget_usd'],
     [{ cache_ttl_seconds: 0 }, '/cache_ttl_seconds'],
@@ -159,14 +164,12 @@ describe('models', () => {
   });
 
   it('are audited with the members that affect calls', async () => {
-    const { body } = created(await on.model({ targets: [target()] }));
+    const before = [{ ...target(), weight: 1, price: null }];
+    const { body } = created(await on.model({ targets: before }));
     const other = [{ provider_id: await on.provider(), upstream_model: 'm', weight: 1, price: null }];
     await on.admin.patch(`${MODELS}/${body.model_id}`, { targets: other, description: 'x' });
     const [update, create] = await on.entriesOf(body.model_id as string);
-    expect(update.changes).toEqual([
-      { member: 'description' },
-      { member: 'targets', before: body.targets as unknown, after: other },
-    ]);
+    expect(update.changes).toEqual([{ member: 'description' }, { member: 'targets', before, after: other }]);
     expect(create.changes.map(({ member }: any) => member as string)).toContain('name');
   });
 

@@ -71,6 +71,9 @@ export const MODEL_GATEWAY_ROWS: Readonly<Record<string, Row>> = {
   'POST /model/v1/chat/completions': { bodies: calls({ messages: [{ role: 'user', content: 'x' }] }) },
   'POST /model/v1/responses': { bodies: calls({ input: 'x' }) },
   'POST /model/v1/embeddings': { bodies: calls({ input: 'x' }) },
+  'POST /model/v1/messages/count_tokens': {
+    bodies: calls({ messages: [{ role: 'user', content: 'x' }] }),
+  },
   'POST /model/v1/messages': {
     bodies: calls({ messages: [{ role: 'user', content: 'x' }], max_tokens: 1 }),
   },
