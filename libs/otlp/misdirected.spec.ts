@@ -121,6 +121,14 @@ describe('a request that was sent to the path of another signal', () => {
     }
   });
 
+  it('is rejected even if its first resources and scopes have no records', () => {
+    const resource = message(1, message(1, message(1, ...keyValue('service.name', bytes(1, 'shop')))));
+    const scope = message(1, message(2, message(1, bytes(1, 'agent'))));
+    const body = Buffer.concat([resource, message(1), scope, request(message(2, ...IDS, fixed64(7, 5n)))]);
+    expect(errorOf('logs', body, 'protobuf')).toBe(adviceOf('traces', 'logs'));
+    expect(errorOf('traces', body, 'protobuf')).toBe('not rejected');
+  });
+
   it('is rejected in JSON on every level, with the original names of protobuf too', () => {
     const bodies: [object, OtlpSignal][] = [
       [{ resource_logs: [] }, 'logs'],

@@ -86,14 +86,18 @@ export function otherSignalOf(bytes: Buffer, expected: OtlpSignal): OtlpSignal |
   return other?.[0] ?? null;
 }
 
-/** Returns the first record of the first scope of the first resource. */
-function firstRecord(bytes: Buffer): Field | null {
-  let inner: Field | undefined = { tag: 0, start: 0, end: bytes.length };
-  for (const tag of [10, 18, 18]) {
-    inner = fieldsIn(bytes, inner.start, inner.end, false)?.find((field) => field.tag === tag);
-    if (!inner) return null;
+/** The tags of resources in a request, scopes in a resource, and records in a scope. */
+const TAGS_TO_RECORD = [10, 18, 18];
+
+/** Returns the first record of a request, after resources and scopes without records. */
+function firstRecord(bytes: Buffer, start = 0, end = bytes.length, level = 0): Field | null {
+  for (const field of fieldsIn(bytes, start, end, false) ?? []) {
+    if (field.tag !== TAGS_TO_RECORD[level]) continue;
+    if (level === TAGS_TO_RECORD.length - 1) return field;
+    const record = firstRecord(bytes, field.start, field.end, level + 1);
+    if (record) return record;
   }
-  return inner;
+  return null;
 }
 
 /** Returns the first fields of a message, or null if it is malformed. A truncated request still has its first fields. */

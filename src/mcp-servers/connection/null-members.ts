@@ -21,7 +21,7 @@ const EMPTY: Readonly<Record<string, () => unknown>> = {
  * Removes the optional members that are null from the messages in a response, because many servers send null for members
  * that they do not set, and the SDK rejects it. Bodies without null pass unchanged.
  *
- * A message in an event stream must be on one line, which all servers do. Otherwise, it passes unchanged.
+ * A message of an event stream that has several data lines passes unchanged, because servers send each message in one line.
  */
 export const withoutNullMembers = (isEventStream: boolean): TransformStream<Uint8Array, Uint8Array> =>
   isEventStream ? eventFilter() : bodyFilter();

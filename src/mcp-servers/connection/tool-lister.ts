@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { TimeSlice } from '#platform/concurrency';
 import { isJsonObject, JsonInputError, parseJson } from '#platform/json';
 import { schemaShapeFault } from '#platform/json-schema';
-import { memberFaults, REPEATED_NAME } from '../servers/tool-faults';
+import { memberFaults, REPEATED_NAME, toolNameFault } from '../servers/tool-faults';
 import { DeclaredToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
 import { LISTED_TOOLS, type McpSession, requestOptions } from './mcp-session';
 import { excerptOf, ServerFailure } from './server-failure';
@@ -103,39 +103,26 @@ class ListingReader implements ToolListing {
 
   private add(listed: unknown): void {
     if (!isJsonObject(listed)) throw invalid(`its tool ${this.count} must be an object`);
-    const tool = toolOf(listed);
-    const fault = tool instanceof JsonInputError ? inputFault(tool) : this.faultOf(tool, listed);
-    if (fault?.member === 'name') throw invalid(`its tool ${this.count}: ${fault.reason}`);
     const name = listed['name'] as string;
-    if (fault) {
-      this.skipped.push({ name, reason: fault.reason });
+    const unnamed = toolNameFault(name);
+    if (unnamed !== null) throw invalid(`its tool ${this.count}: name ${unnamed}`);
+    const tool = toolOf(listed);
+    const reason = this.faultOf(name, tool, listed['inputSchema']);
+    if (reason !== null) {
+      this.skipped.push({ name, reason });
       return;
     }
     this.names.add(name);
     this.tools.push(tool as unknown as DeclaredToolDto);
   }
 
-  private faultOf(tool: Record<string, unknown>, listed: Record<string, unknown>): ToolFault | null {
+  private faultOf(name: string, tool: Record<string, unknown> | JsonInputError, schema: unknown) {
+    if (tool instanceof JsonInputError) return `${excerptOf(tool.pointer.slice(1))}: ${tool.detail}`;
     const [fault] = memberFaults(tool);
-    if (fault) {
-      const [member, detail] = fault;
-      return { member, reason: `${member.replace('input_schema', 'inputSchema')} ${detail}` };
-    }
-    if (this.names.has(tool['name'] as string)) return { member: '', reason: `name ${REPEATED_NAME}` };
-    const reason = schemaReason(listed['inputSchema']);
-    return reason === null ? null : { member: 'inputSchema', reason };
+    if (fault) return fault.join(' ').replace('input_schema', 'inputSchema');
+    return this.names.has(name) ? `name ${REPEATED_NAME}` : schemaReason(schema);
   }
 }
-
-interface ToolFault {
-  member: string;
-  reason: string;
-}
-
-const inputFault = ({ pointer, detail }: JsonInputError): ToolFault => ({
-  member: pointer.split('/')[1] ?? '',
-  reason: `${excerptOf(pointer.slice(1))}: ${detail}`,
-});
 
 /** Returns the stored members of a tool. Checks them like a request body: depth, lone surrogates. */
 function toolOf(listed: Record<string, unknown>): Record<string, unknown> | JsonInputError {

@@ -64,6 +64,13 @@ export function toolFaults(tools: readonly unknown[], pointer: string): FieldErr
   return faults;
 }
 
+/** Returns the fault of the name of a tool, which may be any value, or null. */
+export function toolNameFault(name: unknown): string | null {
+  const fault = CHECKS.name(name);
+  if (fault !== null) return fault;
+  return /\p{Cs}/u.test(name as string) ? 'must not contain half of a surrogate pair' : null;
+}
+
 export const REPEATED_NAME = 'repeats the name of an earlier tool';
 
 /** Returns the faults of a tool, each with its member. A tool without faults is a `DeclaredToolDto`. */

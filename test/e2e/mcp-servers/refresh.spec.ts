@@ -273,7 +273,12 @@ describe('the tools of a server', () => {
   it.each<[string, unknown[], string]>([
     ['have no name', [fakeTool('')], 'its tool 1: name must have 1 to 255 characters'],
     ['are not objects', [fakeTool('a'), 7], 'its tool 2 must be an object'],
-    ['have half a surrogate pair as their name', [fakeTool('\ud800')], 'its tool 1: '],
+    ['have a number as their name', [fakeTool(7 as never)], 'its tool 1: name must be a string'],
+    [
+      'have half a surrogate pair as their name',
+      [fakeTool('\ud800', { title: '\ud800' })],
+      'its tool 1: name must not contain half of a surrogate pair',
+    ],
   ])('are rejected if they %s', async (_, tools, reason) => {
     remote = await FakeMcpServer.start('sessions');
     remote.offer(tools as never);
