@@ -23,13 +23,8 @@ import {
   usageOfResponses,
 } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
-import {
-  answerTooLarge,
-  type FailedProvider,
-  type LostAnswer,
-  reportedFailure,
-  unusableAnswer,
-} from './call-failure';
+import { answerTooLarge, type FailedProvider, type LostAnswer, unusableAnswer } from './call-failure';
+import { reportedFailure } from './reported-failure';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { members } from './json-splice';
 

@@ -1,4 +1,5 @@
-import { connectionFailure, errorResponse } from './call-failure';
+import { connectionFailure } from './call-failure';
+import { errorResponse } from './reported-failure';
 
 describe('a request that fails without a response', () => {
   it.each([

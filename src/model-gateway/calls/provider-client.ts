@@ -12,12 +12,11 @@ import {
   answerTooLarge,
   CallFailure,
   connectionFailure,
-  errorResponse,
-  firstEventFailure,
   type FailedProvider,
   targetUnavailable,
   timeoutFailure,
 } from './call-failure';
+import { errorResponse, firstEventFailure } from './reported-failure';
 
 /** Maximum size of an error response that is read, in bytes. */
 const ERROR_MAX = 64 * 1024;

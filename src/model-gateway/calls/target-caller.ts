@@ -12,11 +12,11 @@ import {
   CallFailure,
   isTargetFault,
   lostAnswerOf,
-  sanitizedFailure,
   targetUnavailable,
   UNREAD,
   unusableAnswer,
 } from './call-failure';
+import { sanitizedFailure } from './reported-failure';
 import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.types';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import { translateRequest } from './request-translation';
