@@ -114,12 +114,16 @@ export class Platform1795824000000 extends SqlMigration {
       RETURN pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig,
         pg_catalog.regexp_replace(search_text($1, ${UNSPACED_MAX}), '[!-/:-@[-\`{-~]+', ' ', 'g'));
 
-    -- Returns the query for texts with all of these words, the last letters of which may be missing; null without words.
+    -- Returns the query for texts with all of these words, the last letters of which may be missing; null without words. A
+    -- word that the parser splits must occur with its parts in order; one in a script without blanks, with all its pairs.
     CREATE FUNCTION search_prefixes(words text) RETURNS tsquery LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      SELECT pg_catalog.string_agg('''' || lexeme || ''':*', ' & ')::pg_catalog.tsquery FROM (
-        SELECT lexeme FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(search_words(words))) lexeme
-        LIMIT ${SEARCHED_MAX}
-      ) searched
+      SELECT pg_catalog.string_agg(query::text, ' & ')::pg_catalog.tsquery FROM (
+        SELECT pg_catalog.to_tsquery('pg_catalog.simple'::pg_catalog.regconfig, '''' || part || ''':*') AS query
+        FROM (
+          SELECT DISTINCT pg_catalog.unnest(pg_catalog.string_to_array(
+            pg_catalog.regexp_replace(search_text(words, ${UNSPACED_MAX}), '[!-/:-@[-\`{-~]+', ' ', 'g'), ' ')) AS part
+        ) parts WHERE part <> '' LIMIT ${SEARCHED_MAX}
+      ) searched WHERE pg_catalog.numnode(query) > 0
     $$;
 
     -- Returns free-form JSON for a search. Metadata may contain any number, but jsonb rejects numbers with more than 16,383

@@ -159,7 +159,8 @@ describe('records', () => {
     it('are found by words that PostgreSQL splits further', async () => {
       const words = ['l’avion', 'foo–bar', '東京・大阪', 'x→y', '10€50'];
       await record({ input: words.join(' ') });
-      await record({ input: 'avion bar 大阪 y 50 l foo 東京 x 10' });
+      // in scripts without blanks, the order of the words does not count
+      await record({ input: 'avion bar 大阪 y 50 l foo x 10' });
       for (const q of words) {
         expect([q, await inputs(`q=${encodeURIComponent(q)}`)]).toEqual([q, [words.join(' ')]]);
       }
