@@ -22,6 +22,7 @@ export class AccountCache {
     this.lifetimeMs = AUTH_CACHE_SECONDS * 1000;
     this.principals = new LoadingCache({
       max: MAX_ENTRIES,
+      weightOf: ({ allow }) => (allow ? 1 + Math.ceil(JSON.stringify(allow).length / 1024) : 1),
       lifetimeMs: ({ credential: { expiresAt } }) =>
         Math.min(this.lifetimeMs, (expiresAt?.getTime() ?? Infinity) - Date.now()),
     });

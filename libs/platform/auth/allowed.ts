@@ -1,7 +1,7 @@
 import { problem } from '#platform/problem';
 import type { Allow, Area } from '#platform/scope';
 
-/** Returns whether the caller's key allows to read everything that the roles allow. */
+/** Returns whether the caller's key can read everything that its roles allow. */
 export const mayRead = ({ allow }: { readonly allow: Allow | null }): boolean =>
   allow === null || allow.areas.includes('read');
 
@@ -10,7 +10,7 @@ export function checkArea(allow: Allow | null, areas: readonly Area[]): void {
   if (!allow || areas.some((area) => allow.areas.includes(area))) return;
   const missing =
     areas.length === 0
-      ? 'this operation, because it belongs to no area'
+      ? 'this operation, which needs a key without `allow`'
       : `the area ${areas.map((area) => `\`${area}\``).join(' or ')}`;
   throw problem.forbidden(`This key does not allow ${missing}. It allows: ${allow.areas.join(', ')}.`);
 }

@@ -42,10 +42,17 @@ export class ClaimError extends Error {}
 /** Reads the claims under the names that their issuer uses. Throws `ClaimError`. */
 export function readClaims(claims: Claims, mapping: ClaimMapping): TokenClaims {
   const mapped = (name: ClaimName): unknown => resolve(claims, mapping[name] ?? name);
-  // another claim may be a list of names as in `scope` and `scp` (RFC 8693, section 4.2)
-  const mappedList = (name: ClaimName): unknown => {
+  const names = (name: 'roles' | 'workspace_ids'): readonly string[] | null => {
     const value = mapped(name) ?? undefined;
-    return mapping[name] !== undefined && typeof value === 'string' ? namesIn(value) : value;
+    const source = mapping[name];
+    if (source === undefined) return texts(name, value);
+    // another claim may be a list of names as in `scope` and `scp` (RFC 8693, section 4.2)
+    const isList = typeof value === 'string';
+    return texts(
+      source,
+      isList ? namesIn(value) : value,
+      'an array of strings, or a string of names separated by spaces',
+    );
   };
   const exp = time(claims, 'exp');
   if (exp === null) throw new ClaimError('the claim exp is missing');
@@ -61,8 +68,8 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): TokenClaims {
     userId: text('user_id', mapped('user_id') ?? undefined),
     serviceAccountId: text('service_account_id', mapped('service_account_id') ?? undefined),
     principalType: text('principal_type', mapped('principal_type') ?? undefined),
-    roles: texts('roles', mappedList('roles')) ?? [],
-    workspaceIds: texts('workspace_ids', mappedList('workspace_ids')),
+    roles: names('roles') ?? [],
+    workspaceIds: names('workspace_ids'),
   };
 }
 
@@ -86,10 +93,10 @@ function text(name: string, value: unknown): string | null {
   return value;
 }
 
-function texts(name: string, value: unknown): readonly string[] | null {
+function texts(name: string, value: unknown, form = 'an array of strings'): readonly string[] | null {
   if (value === undefined) return null;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) {
-    throw new ClaimError(`the claim ${name} must be an array of strings`);
+    throw new ClaimError(`the claim ${name} must be ${form}`);
   }
   return value;
 }

@@ -87,7 +87,8 @@ export async function checkRevocation(
 ): Promise<void> {
   if (!issuer || claims.jti === null) return;
   const orgId = claims.principalType === 'platform' ? null : claims.orgId;
-  if (await directory.isRevoked(issuer.issuer, claims.jti, orgId)) throw rejected('The token was revoked.');
+  if (await directory.isRevoked(issuer.issuer, claims.jti, orgId))
+    throw rejected('The token was revoked, or its API key has expired.');
 }
 
 const rejected = (detail: string) => problem.unauthenticated('token_rejected', detail);

@@ -1,19 +1,19 @@
 /**
  * Waits for `work` for at most `ms` milliseconds. After that the work continues, and its errors are ignored.
  *
- * @throws Error with this message and the code `ETIMEDOUT` when the time is up; else the error of the work
+ * @param late the error when the time is up, or its message
  */
 export async function withDeadline<Result>(
   work: Promise<Result>,
   ms: number,
-  message: string,
+  late: string | (() => Error),
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error(message), { code: 'ETIMEDOUT' })), ms);
+  const expiry = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(typeof late === 'string' ? new Error(late) : late()), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, expiry]);
   } finally {
     clearTimeout(timer);
   }

@@ -6,6 +6,8 @@ export interface CacheRules<Value> {
   lifetimeMs?: number | ((value: Value) => number);
   /** Maximum number of entries. The least recently used ones are dropped. Default: 1,000. */
   max?: number;
+  /** Returns how many entries a value counts as. Default: 1. */
+  weightOf?: (value: Value) => number;
 }
 
 /**
@@ -19,9 +21,13 @@ export class LoadingCache<Value> {
   /** Incremented by each invalidation. A value read before an invalidation must not be cached after it. */
   private epoch = 0;
 
-  constructor({ lifetimeMs = 1_000, max = 1_000 }: CacheRules<Value> = {}) {
+  constructor({ lifetimeMs = 1_000, max = 1_000, weightOf }: CacheRules<Value> = {}) {
     this.lifetimeMs = lifetimeMs;
-    this.entries = new LRUCache({ max });
+    const bySize = weightOf && {
+      maxSize: max,
+      sizeCalculation: (entry: { value: Value; until: number }) => weightOf(entry.value),
+    };
+    this.entries = new LRUCache({ max, ...bySize });
   }
 
   /** Returns the cached value, or undefined. */

@@ -15,7 +15,7 @@ interface Internals {
 
 /**
  * A connection whose loss is always reported. It also counts as lost when the server stays silent for longer than its
- * `statement_timeout` while a statement runs, as a server does that is stopped or cut off.
+ * `statement_timeout` while a statement runs, for example because the server is stopped or cut off.
  *
  * If a plain `pg.Client` is lost while it has no error listener, the process
  * ends, and a listener that is added later is never called. Both happen when a server shuts down and ends a new

@@ -13,6 +13,8 @@ export interface AccountRow {
   memberships: [workspaceId: string, roles: Role[]][];
   /** What the key allows. Null for no limits. */
   allow: Allow | null;
+  /** `allow` of the key that a token was exchanged for; null if there is no such key. */
+  key_allow?: [Allow | null] | null;
 }
 
 export interface KeyHolderRow extends AccountRow {
@@ -52,7 +54,9 @@ export class AccountDirectoryRepository {
   async findServiceAccount(orgId: string, id: string, keyId: string | null): Promise<AccountRow | null> {
     const statement = sql`
       SELECT o.status AS org_status, s.status, s.roles, s.workspace_ids, ${membershipsOf(sql`${id}`)},
-        (SELECT allow FROM api_keys WHERE key_id = ${keyId}) AS allow
+        (SELECT jsonb_build_array(allow) FROM api_keys
+          WHERE key_id = ${keyId} AND org_id = ${orgId} AND service_account_id = ${id}) AS key_allow,
+        NULL AS allow
       FROM organizations o
       LEFT JOIN service_accounts s
         ON s.org_id = o.org_id AND s.service_account_id = ${id} AND s.archived_at IS NULL
@@ -81,7 +85,7 @@ export class AccountDirectoryRepository {
         WHERE issuer = ${issuer} AND jti = ${jti} AND org_id = ${orgId ?? ''}
           AND (expires_at IS NULL OR expires_at > now())
       ) OR EXISTS (
-        SELECT FROM api_keys WHERE key_id = ${keyId} AND revoked_at IS NOT NULL
+        SELECT FROM api_keys WHERE key_id = ${keyId} AND (revoked_at IS NOT NULL OR expires_at <= now())
       ) AS revoked`;
     const [row] = await this.database.query<{ revoked: boolean }>(prepared('auth-is-revoked', statement));
     return row?.revoked === true;

@@ -54,13 +54,10 @@ export class AccountDirectoryService extends AccountDirectory {
     provision,
   }: TokenSubject): Promise<Account | null> {
     if (type === 'service_account') {
-      const keyId = this.keyIdOf(issuer, jti);
-      return accountOf(
-        type,
-        accountId,
-        orgId,
-        await this.accounts.findServiceAccount(orgId, accountId, keyId),
-      );
+      const row = await this.accounts.findServiceAccount(orgId, accountId, this.keyIdOf(issuer, jti));
+      if (!row || issuer !== this.ownIssuer) return accountOf(type, accountId, orgId, row);
+      // a token of this service never has more rights than its key
+      return row.key_allow ? accountOf(type, accountId, orgId, { ...row, allow: row.key_allow[0] }) : null;
     }
     // A user id that looks like a service account would share that account's memberships.
     if (!USER_ID.test(accountId)) return null;
@@ -110,17 +107,20 @@ export class AccountDirectoryService extends AccountDirectory {
    */
   private async read<Result>(lookup: () => Promise<Result>): Promise<Result> {
     try {
-      return await withDeadline(lookup(), this.timeoutMs, 'The database did not respond in time.');
+      return await withDeadline(lookup(), this.timeoutMs, () => unavailable());
     } catch (error) {
       const failure = problemOfDatabaseError(error);
       if (!failure || failure.status < 500) throw error;
-      throw new Problem('auth_unavailable', 'The account data is unavailable. Try again later.', {
-        headers: { 'Retry-After': '1' },
-        cause: error,
-      });
+      throw unavailable(error);
     }
   }
 }
+
+const unavailable = (cause?: unknown): Problem =>
+  new Problem('auth_unavailable', 'The account data is unavailable. Try again later.', {
+    headers: { 'Retry-After': '1' },
+    cause,
+  });
 
 function accountOf(type: Account['type'], id: string, orgId: string, row: AccountRow | null): Account | null {
   if (!row || row.status === null) return null;

@@ -51,7 +51,7 @@ export class ApiKeyService {
       await this.serviceAccounts.checkHoldsAll(tx, scope, account);
       const allow = dto.allow ? await this.allows.resolve(tx, scope, account, dto.allow) : null;
       const { row, key } = await this.add(tx, scope, { serviceAccountId, name: dto.name, expiresAt, allow });
-      return { ...(await this.viewOf(scope, row)), key };
+      return { ...(await this.viewOf(tx, scope, row)), key };
     });
   }
 
@@ -92,7 +92,11 @@ export class ApiKeyService {
   }
 
   async get(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return this.viewOf(scope, requireKey(await this.keys.find(scope, keyId), serviceAccountId, keyId));
+    return this.viewOf(
+      undefined,
+      scope,
+      requireKey(await this.keys.find(scope, keyId), serviceAccountId, keyId),
+    );
   }
 
   /**
@@ -101,7 +105,7 @@ export class ApiKeyService {
    */
   revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
     return this.changes.run(scope.orgId, async (tx) =>
-      this.viewOf(scope, await this.revokeWithin(tx, scope, serviceAccountId, keyId)),
+      this.viewOf(tx, scope, await this.revokeWithin(tx, scope, serviceAccountId, keyId)),
     );
   }
 
@@ -132,8 +136,8 @@ export class ApiKeyService {
     return this.keys.update(tx, scope, keyId, { ...columns, updated_at: new Date() });
   }
 
-  private async viewOf(scope: OrgScope, row: ApiKeyEntity): Promise<ApiKeyDto> {
-    const [allow = null] = await this.allows.views(scope, [row.allow]);
+  private async viewOf(tx: Tx | undefined, scope: OrgScope, row: ApiKeyEntity): Promise<ApiKeyDto> {
+    const [allow = null] = await this.allows.views(scope, [row.allow], tx);
     return toApiKeyDto(row, allow);
   }
 

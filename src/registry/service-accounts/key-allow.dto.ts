@@ -27,7 +27,7 @@ export class KeyAllowBodyDto {
   @IsOneOf(AREAS, { each: true, minItems: 1, nullable: true })
   @IsArray()
   @ArrayMinSize(1)
-  @ArrayMaxSize(AREAS.length * 2)
+  @ArrayMaxSize(AREAS.length)
   areas?: Area[] | null;
 
   /** Models in the account's workspaces, by name or id. Includes the area `models`; without it, that area allows all models. */

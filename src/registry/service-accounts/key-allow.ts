@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Allow, type Area, AREAS, EVERY_WORKSPACE, type OrgScope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import { type AllowedKindName, AllowedKinds, checkFaults, pick } from '../../resources';
 import { MemberRepository } from '../workspaces/member.repository';
@@ -9,11 +9,11 @@ import type { ServiceAccountEntity } from './service-account.entity';
 
 /** The lists of `Allow`, and how an unknown reference is described. */
 const LISTS = {
-  models: "the name or the id of a model in a workspace of the key's account, and not archived",
-  apis: "the name or the id of an API in a workspace of the key's account, and not archived",
+  models: "the name or id of a model that is not archived, in a workspace of the key's account",
+  apis: "the name or id of an API that is not archived, in a workspace of the key's account",
   tools:
-    "a tool of an MCP server in a workspace of the key's account, as `<server>/<tool>`, and not archived",
-  agents: "the id of an agent in a workspace of the key's account, and not archived",
+    "a tool that is not archived, as `<server>/<tool>`, of an MCP server in a workspace of the key's account",
+  agents: "the id of an agent that is not archived, in a workspace of the key's account",
 } satisfies Record<AllowedKindName, string>;
 
 const LIST_NAMES = ['models', 'apis', 'tools'] as const;
@@ -106,13 +106,16 @@ export class KeyAllows {
   }
 
   /** Returns views with the current names. Takes a statement for each kind of list. */
-  async views(scope: OrgScope, allows: readonly (Allow | null)[]): Promise<(KeyAllowDto | null)[]> {
+  async views(
+    scope: OrgScope,
+    allows: readonly (Allow | null)[],
+    on: SqlExecutor = this.database,
+  ): Promise<(KeyAllowDto | null)[]> {
     const names = new Map<string, string>();
     for (const list of LIST_NAMES) {
       const ids = [...new Set(allows.flatMap((allow) => allow?.[list] ?? []))];
       if (ids.length === 0) continue;
-      for (const [id, name] of await this.kinds.of(list).namesOf(this.database, scope, ids))
-        names.set(id, name);
+      for (const [id, name] of await this.kinds.of(list).namesOf(on, scope, ids)) names.set(id, name);
     }
     const named = (ids: readonly string[] | null) => ids && ids.map((id) => names.get(id) ?? id);
     return allows.map(

@@ -71,7 +71,9 @@ export class RevocationService {
     if (!allow) return;
     const keyId = credential.kind === 'api_key' ? credential.keyId : keyIdOf(credential.jti ?? '');
     if (issuer === this.ownIssuer && keyIdOf(jti) === keyId) return;
-    throw problem.forbidden('This key allows to revoke only tokens that were exchanged for the key itself.');
+    throw problem.forbidden(
+      'A limited key can revoke only its own tokens. Use another credential to revoke this one.',
+    );
   }
 
   private async revocationOfToken(principal: Principal, text: string): Promise<Revocation> {

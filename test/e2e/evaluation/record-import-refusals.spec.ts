@@ -77,7 +77,13 @@ describe('invalid imports', () => {
       '/lines/2',
       /256 KiB in one field/,
     ],
-    ['semicolons instead of commas', 'plain', 'question;answer\n1;2\n', '/lines/1', /as many semicolons/],
+    [
+      'semicolons instead of commas',
+      'plain',
+      'question;answer\n1;2\n',
+      '/lines/1',
+      /semicolons separate names such as "answer"/,
+    ],
     ['a quote left open', 'csv', 'input\n1\n"2\n', '/lines/3', /never closed/],
     ['no header', 'csv', '', '/lines/1', /header row/],
   ];

@@ -133,7 +133,7 @@ describe('a key that is narrower than its account, at the MCP endpoint', () => {
     for (const client of [reader, full]) {
       expect(refusalOf(await use(client, 'start_scoring_run', scoring))).toEqual([
         'forbidden',
-        expect.stringContaining('belongs to no area'),
+        expect.stringContaining('needs a key without `allow`'),
       ]);
     }
     expect(

@@ -266,7 +266,7 @@ describe('keys narrower than their account', () => {
       'This key does not allow the area `read`. It allows: telemetry.',
     ]);
     expect((await token.post('/eval/v1/datasets', {})).body.detail).toBe(
-      'This key does not allow this operation, because it belongs to no area. It allows: telemetry.',
+      'This key does not allow this operation, which needs a key without `allow`. It allows: telemetry.',
     );
     await admin.post(`${key.headers.get('location')}/revoke`);
     expect((await token.get(ME)).status).toBe(401);

@@ -113,6 +113,10 @@ const isSpelled = (column: string, name: string): boolean =>
 export const isExpectedHeader = (column: string): boolean =>
   EXPECTED_HEADERS.some((name) => isSpelled(column, name));
 
+/** Whether a name says what its column becomes. */
+const isRecognized = (name: string): boolean =>
+  isExpectedHeader(name) || [...ID_HEADERS, 'input', 'metadata', 'tags'].includes(plainName(name));
+
 /** Whether a column never forms the input unless a mapping names it there. */
 const isNeverInput = (column: string): boolean =>
   isExpectedHeader(column) || ['metadata', 'tags'].includes(plainName(column));
@@ -227,6 +231,7 @@ const ROWS_COMPARED = 10;
 const OTHERS = [
   { delimiter: ';', plural: 'semicolons' },
   { delimiter: '\t', plural: 'tabs' },
+  { delimiter: '|', plural: 'vertical bars' },
 ] as const;
 
 /** The line that spreadsheets write before the header to name the delimiter, padded with commas when they save it again. */
@@ -244,9 +249,10 @@ export function isDelimiterLine({ cells, fieldCount, line }: CsvRecord): boolean
 }
 
 /**
- * Detects files whose delimiter is a semicolon or a tab. To a parser, they are well-formed CSV with one column, or with more
- * if there are commas in their fields. Suspects a delimiter if each of the first rows contains it as often as the header. A
- * quoted field, or options that name a column with the delimiter in it, clear the suspicion. Empty rows do not count.
+ * Detects files with another delimiter. To a parser, they are well-formed CSV with one column, or with more if there are
+ * commas in their fields. Rejects a header of one column that contains a recognized name between delimiters. Otherwise
+ * suspects a delimiter if each of the first rows contains it as often as the header. A quoted field, or options that name
+ * a column with the delimiter in it, clear the suspicion. Empty rows do not count.
  */
 export class DelimiterCheck {
   /** The delimiters that are still possible, each with its count in the header. */
@@ -265,6 +271,15 @@ export class DelimiterCheck {
       ({ delimiter, count }) =>
         count > 0 && !columns.some((column) => column.includes(delimiter) && isNamed(column, options)),
     );
+    for (const { delimiter, plural } of columns.length === 1 ? this.suspects : []) {
+      const name = columns[0]!.split(delimiter).find(isRecognized);
+      if (name === undefined) continue;
+      throw new CsvFault(
+        line,
+        `is a header with one column, ${quoteShort(columns[0]!)}, in which ${plural} separate names such as ` +
+          `${quoteShort(name.trim())}. Separate fields with commas, or name the column in mapping if it is one column`,
+      );
+    }
   }
 
   /** Whether it needs the next row. */
