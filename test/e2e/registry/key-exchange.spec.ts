@@ -210,6 +210,16 @@ describe('the exchange of a key for a token', () => {
       expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
     });
 
+    it.each([
+      ['has expired', `UPDATE api_keys SET expires_at = now() WHERE key_id = $1`, 'token_rejected'],
+      ['no longer exists', `DELETE FROM api_keys WHERE key_id = $1`, 'unknown_account'],
+    ])('invalidates tokens whose key %s', async (_, change, code) => {
+      const { key, keyId } = await org.serviceAccount('viewer');
+      const token = await exchange(key);
+      await app.database.query(change, [keyId]);
+      expect((await app.api(token).get(ME)).body).toMatchObject({ code });
+    });
+
     it('lets owners revoke their tokens, idempotently', async () => {
       const { key } = await org.serviceAccount('runtime');
       for (const body of [(token: string) => form({ token }), (token: string) => ({ token })]) {

@@ -182,6 +182,12 @@ describe('keys narrower than their account', () => {
     expect((await make({ tools: ['joined/forecast'] }, `${path}/keys`)).status).toBe(201);
   });
 
+  it('can be made for one account by many at once', async () => {
+    const models = [await newModel()];
+    const answers = await Promise.all(Array.from({ length: 30 }, () => make({ models })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+  });
+
   it('call only their models, whatever a model is called', async () => {
     const [mine, other] = [await newModel(), await newModel()];
     const key = await withKey({ models: [mine] });
