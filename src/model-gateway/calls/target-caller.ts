@@ -231,6 +231,9 @@ function readRest(body: ProviderResponse['body']): void {
   body.dump({ limit: REST_MAX, signal: AbortSignal.timeout(REST_MS) }).catch(() => undefined);
 }
 
+/** Tells whether the last event of a stream is not complete. */
+const isTruncated = ({ event, data }: SseEvent): boolean => event !== 'error' && !parsedObject(data);
+
 async function* readParts(
   body: ProviderResponse['body'],
   translation: StreamTranslation,
@@ -254,7 +257,7 @@ async function* readParts(
       if (bytes.length > 0) yield bytes;
       if (translation.isDone) return;
     }
-    const last = translated(reader.end());
+    const last = translated(reader.end().filter((event) => !translation.isFinished || !isTruncated(event)));
     if (last.length > 0) yield last;
   } catch (error) {
     // the end of the stream is missing, but not of the answer

@@ -70,15 +70,8 @@ export class ChatChunkAssembler {
     return steps;
   }
 
-  /**
-   * Ends the answer, and returns the remaining steps.
-   *
-   * @throws StreamFailure if no chunk had a finish reason, because such an answer was cut off
-   */
+  /** Ends the answer, and returns the remaining steps. */
   end(): AnswerStep[] {
-    if (this.finishReason === undefined) {
-      throw new StreamFailure('api_error', 'The provider ended the stream before the answer was complete.');
-    }
     const steps: AnswerStep[] = [];
     this.#close(steps);
     for (const [block, texts] of this.#waiting) {
