@@ -11,7 +11,8 @@ export interface TargetFailure {
   provider_id: string;
   upstream_model: string;
   last_error_at: Date;
-  is_resting: boolean;
+  /** Whether the target has been put into cooldown, and has not answered since. */
+  is_cooling_down: boolean;
 }
 
 /** Stores the last failures of targets, so that all processes and lists know which targets rest. */
@@ -23,7 +24,7 @@ export class TargetFailureRepository {
   find(scope: OrgScope, modelIds: readonly string[]): Promise<TargetFailure[]> {
     return this.database.query<TargetFailure>(
       sql`SELECT f.model_id, f.model_generation, f.provider_id, f.upstream_model, f.last_error_at,
-          coalesce(f.rests_until > now(), false) AS is_resting
+          f.rests_until IS NOT NULL AS is_cooling_down
         FROM model_target_failures f
         WHERE f.model_id = ANY (${[...modelIds]}::text[]) AND f.provider_generation =
           (SELECT generation FROM model_providers p
@@ -52,7 +53,10 @@ export class TargetFailureRepository {
             rests_until = CASE
               WHEN excluded.rests_until IS NULL AND f.model_generation = excluded.model_generation
                 AND f.provider_generation = excluded.provider_generation THEN f.rests_until
-              ELSE excluded.rests_until END`,
+              ELSE excluded.rests_until END
+            -- a call that began before a change may fail after a newer one
+            WHERE f.model_generation <= excluded.model_generation
+              AND f.provider_generation <= excluded.provider_generation`,
       ),
     );
   }
