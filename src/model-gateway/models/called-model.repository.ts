@@ -12,11 +12,11 @@ export type ProviderRow = Pick<
   is_archived: boolean;
 };
 
-/** A target that rests. */
+/** A target in cooldown. */
 export interface RestRow {
   provider_id: string;
   upstream_model: string;
-  /** The rest counts only for this generation of the provider. */
+  /** The cooldown counts only for this generation of the provider. */
   generation: number;
   remaining_ms: number;
 }

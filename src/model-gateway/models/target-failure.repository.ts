@@ -15,7 +15,7 @@ export interface TargetFailure {
   is_cooling_down: boolean;
 }
 
-/** Stores the last failures of targets, so that all processes and lists know which targets rest. */
+/** Stores the last failures of targets, so that all processes and lists know which targets are in cooldown. */
 @Injectable()
 export class TargetFailureRepository {
   constructor(private readonly database: Database) {}
@@ -33,7 +33,7 @@ export class TargetFailureRepository {
     );
   }
 
-  /** Stores a failure of a target, which then rests for some seconds, or not at all for 0. */
+  /** Stores a failure of a target, which starts a cooldown of some seconds, or none for 0. */
   async put(
     model: CalledModel,
     { provider, upstream_model }: CalledTarget,
@@ -61,7 +61,7 @@ export class TargetFailureRepository {
     );
   }
 
-  /** Ends the rest of a target. */
+  /** Ends the cooldown of a target. */
   async endRest({ model_id }: CalledModel, { provider, upstream_model }: CalledTarget): Promise<void> {
     await this.database.query(
       sql`UPDATE model_target_failures SET rests_until = NULL
