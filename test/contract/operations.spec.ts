@@ -240,7 +240,8 @@ describe('every operation', () => {
         await expectAll([admin.post(`${base}/chat/completions`, { model: openai, ...body })], 200);
         await expectAll([admin.post(`${base}/messages`, { model: openai, max_tokens: 9, ...body })], 200);
       }
-      provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
+      provider.answer = (_call, response) =>
+        json(response, { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [1] }] });
       await expectAll([admin.post(`${base}/embeddings`, { model: openai, input: 'Hi' })], 200);
       await expectAll([admin.post(`${base}/messages/count_tokens`, { model: openai, messages })], 200);
       provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hello' }]));

@@ -53,7 +53,7 @@ export class ModelGateway1795824000006 extends SqlMigration {
       owned_by text COLLATE "C" NOT NULL,
       retries integer NOT NULL,
       timeout_ms integer NOT NULL,
-      -- how long a target rests that fails repeatedly; 0 if it does not
+      -- seconds for which calls avoid a target after three failures in a row; 0 disables this
       cooldown_s integer NOT NULL,
       -- null without a budget
       monthly_budget_usd double precision,
@@ -151,7 +151,7 @@ export class ModelGateway1795824000006 extends SqlMigration {
       PRIMARY KEY (subject, month)
     ) WITH (fillfactor = 50);
 
-    -- The last failure of each target of a model, from which all processes learn which targets rest
+    -- The last failure of each target of a model, from which all processes learn the cooldowns
     CREATE TABLE model_target_failures (
       model_id text COLLATE "C" NOT NULL REFERENCES models,
       provider_id text COLLATE "C" NOT NULL REFERENCES model_providers,
@@ -160,7 +160,7 @@ export class ModelGateway1795824000006 extends SqlMigration {
       model_generation integer NOT NULL,
       provider_generation integer NOT NULL,
       last_error_at timestamptz NOT NULL,
-      -- null if the target does not rest
+      -- end of the cooldown; null if the target has none, or has answered since
       rests_until timestamptz,
       PRIMARY KEY (model_id, provider_id, upstream_model)
     ) WITH (fillfactor = 50);

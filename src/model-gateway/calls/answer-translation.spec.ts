@@ -4,12 +4,12 @@ import type { AnswerFacts, CallFormat } from './call.types';
 
 const MIB = 1024 * 1024;
 
-function translated(answer: unknown, format: CallFormat, kind: ProviderKind = 'openai') {
+function translated(answer: unknown, format: CallFormat, kind: ProviderKind = 'openai', request = '{}') {
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
   const { bytes, facts } = translateAnswer(
     Buffer.from(text),
     { format, kind, sender: { name: 'p', apiKey: null } },
-    Buffer.from('{}'),
+    Buffer.from(request),
   );
   return { text: bytes.toString(), facts };
 }
@@ -39,8 +39,23 @@ describe('an answer', () => {
     expect(() => translated(answer, format, kind)).toThrow(`The provider p ${fault}.`);
   });
 
+  it.each([
+    ['chat', { choices: [] }, '{}', 'a chat completion'],
+    ['messages', { choices: [] }, '{}', 'a chat completion'],
+    ['embeddings', { data: [] }, '{"input":"x"}', 'embeddings'],
+    ['embeddings', { data: [] }, '{"input":["x","y"]}', 'embeddings'],
+    ['embeddings', { data: [] }, '{"input":[1,2]}', 'embeddings'],
+  ] as const)('is rejected for %s if it is %j after the request %s', (format, answer, request, noun) => {
+    const translating = (): unknown => translated(answer, format, 'openai', request);
+    expect(translating).toThrow(`The provider p did not return ${noun}.`);
+  });
+
+  it('may have no embeddings for no input', () => {
+    expect(translated({ data: [] }, 'embeddings', 'openai', '{"input":[]}').text).toBe('{"data":[]}');
+  });
+
   it('keeps its bytes if the formats are the same', () => {
-    const text = '{ "choices": [], "x": 12345678901234567890 }';
+    const text = '{ "choices": [{}], "x": 12345678901234567890 }';
     expect(translated(text, 'chat')).toMatchObject({ text });
   });
 

@@ -48,7 +48,7 @@ export interface TranslatedAnswer {
  * Returns the answer of a provider in the client's format. If both use the same format, the bytes stay the same. Throws
  * `CallFailure` for anything that is not an answer.
  *
- * @param request the client's request, which only Response objects repeat
+ * @param request the client's request. Empty for an answer from the cache
  */
 export function translateAnswer(
   bytes: Buffer,
@@ -61,6 +61,8 @@ export function translateAnswer(
   const lost = lostAnswer(answer, wire, bytes.length);
   if (isLarge && wire !== format) throw answerTooLarge(sender.name, PARSED_MAX, lost);
   checkAnswer(answer, wire, sender, lost);
+  if (!isLarge && isEmpty(answer, wire, request))
+    throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, lost);
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
   const facts: AnswerFacts = {
     ...(wire === 'responses' ? responseContents(answer) : chatContents(chat)),
@@ -101,7 +103,15 @@ export function checkAnswer(
   if (!isAnswer) throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, lost);
 }
 
-/** Tells whether an object is an answer in a format. A failed response of Responses is none. */
+/** Tells whether an answer has no choice, or no embedding of any input. */
+function isEmpty(answer: JsonObject, wire: CallFormat, request: Buffer): boolean {
+  if (wire === 'chat') return listOf(answer.choices).length === 0;
+  if (wire !== 'embeddings' || listOf(answer.data).length > 0) return false;
+  const input = parsedObject(request.toString())?.input;
+  return typeof input === 'string' || listOf(input).length > 0;
+}
+
+/** Tells whether an object is an answer in a format. A Responses object with `status: "failed"` is not an answer. */
 const IS_ANSWER: Readonly<Record<CallFormat, (answer: JsonObject) => boolean>> = {
   chat: ({ choices }) => Array.isArray(choices),
   responses: ({ output, status }) =>

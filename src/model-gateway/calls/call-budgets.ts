@@ -129,8 +129,8 @@ function reservedProblem({ noun, usd, leftUsd }: Budget & { leftUsd: number }): 
   const left = Number(leftUsd.toPrecision(3));
   const detail =
     `Calls in flight have reserved the rest of the monthly budget of ${noun} (${left} of ${usd} US dollars). ` +
-    `Try again in ${RESERVED_SECONDS} s, when some of them have ended. Each call reserves the cost of its \`max_tokens\`: lower it, ` +
-    'and more calls can run at once.';
+    `Try again in ${RESERVED_SECONDS} s, when some of them have ended. Each call reserves the cost of its \`max_tokens\`. ` +
+    'Lower `max_tokens` to run more calls at once.';
   return problem.rateLimited(detail, RESERVED_SECONDS);
 }
 

@@ -156,7 +156,7 @@ export const targetUnavailable = (detail: string): CallFailure =>
 /** Statuses of problems in the request. */
 const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413]);
 
-/** Tells whether a failure says something about its target, so that the target may rest. All others are due to the request. */
+/** Tells whether a failure says something about its target, so that it counts towards a cooldown. All others are due to the request. */
 export function isTargetFault(
   { reason, problem: { status }, details }: CallFailure,
   format: CallFormat,

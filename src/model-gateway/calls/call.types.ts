@@ -102,7 +102,7 @@ export interface Call {
 /** A request to a provider. */
 export interface Attempt {
   target: CalledTarget;
-  /** Whether the target is at fault that there is no answer. */
+  /** Whether the attempt failed because of the target. */
   isFailed: boolean;
 }
 

@@ -11,6 +11,7 @@ import { AnswerCacheRepository, type CacheLookup } from './answer-cache.reposito
 import { type Call, type CallFormat, type CallOutcome, NO_FACTS, type Recorded } from './call.types';
 import { CallFailure } from './call-failure';
 import { CallRecorder } from './call-recorder';
+import { isStreamFault } from './reported-failure';
 import { type StreamAnswer, TargetCaller } from './target-caller';
 
 /** The recorded answer of a model. */
@@ -123,13 +124,13 @@ export class ModelCaller implements OnApplicationShutdown {
       } catch (error) {
         if (call.signal.aborted) throw error;
         const unreported = isTimeout(error) ? 'request_timeout' : 'connection_error';
-        this.targets.failed(call);
+        this.noteFailure(call, error);
         await record(error instanceof StreamFailure ? error.type : unreported);
         // the stream then ends as usual, because some clients lose what they have not read when the connection breaks
         yield failureEvent(call.format, providerName(call), error);
         return;
       }
-      if (translation.failure) this.targets.failed(call);
+      if (translation.failure) this.noteFailure(call, translation.failure);
       else this.targets.answered(call);
       await record(translation.failure?.type ?? null);
       yield last;
@@ -138,10 +139,17 @@ export class ModelCaller implements OnApplicationShutdown {
         await rest.return();
       } finally {
         // the client has disconnected, but the tokens were used
-        if (!isRecorded) await record('client_gone').finally(() => this.end());
-        else this.end();
+        if (!isRecorded) {
+          this.targets.undecided(call);
+          await record('client_gone').finally(() => this.end());
+        } else this.end();
       }
     }
+  }
+
+  private noteFailure(call: Call, error: unknown): void {
+    if (error instanceof StreamFailure && !isStreamFault(error, call.format)) this.targets.answered(call);
+    else this.targets.failed(call);
   }
 
   private async recordingFailure<Result>(

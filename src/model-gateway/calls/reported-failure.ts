@@ -1,10 +1,11 @@
 import { Problem, problem } from '#platform/problem';
 import { errorOfText, type ReportedError } from '../formats/reported-error';
-import { StreamFailure } from '../formats/stream-failure';
+import { StreamFailure, TOO_LARGE } from '../formats/stream-failure';
 import {
   CallFailure,
   type FailedProvider,
   type FailureReason,
+  isTargetFault,
   type LostAnswer,
   NO_QUOTA,
   permanent,
@@ -12,6 +13,7 @@ import {
   unavailable,
   UPSTREAM,
 } from './call-failure';
+import type { CallFormat } from './call.types';
 
 /** Maximum characters of a provider's message that are passed on to the client. */
 const MESSAGE_MAX = 1_000;
@@ -70,6 +72,11 @@ const STATUSES: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   BadRequestError: 400,
   context_length_exceeded: 400,
+  invalid_prompt: 400,
+  invalid_image: 400,
+  content_filter: 400,
+  content_policy_violation: 400,
+  image_content_policy_violation: 400,
   authentication_error: 401,
   invalid_api_key: 401,
   permission_error: 403,
@@ -144,6 +151,12 @@ function reactionTo(name: string, error: ProviderError): [FailureReason, Problem
 /** Returns the failure for a stream whose first event is an error or cannot be used. */
 export const firstEventFailure = (provider: FailedProvider, failure: StreamFailure): CallFailure =>
   reportedFailure(provider, errorIn(failure), undefined, 'did not start its response');
+
+/** Tells whether a stream failed because of its target, not because of the request or a limit of the gateway. */
+export const isStreamFault = (failure: StreamFailure, format: CallFormat): boolean =>
+  failure.code !== TOO_LARGE && isTargetFault(firstEventFailure(NO_SENDER, failure), format);
+
+const NO_SENDER: FailedProvider = { name: '', apiKey: null };
 
 /** Returns a stream failure that clients may see: shortened, and without the API key of the provider. */
 export function sanitizedFailure(failure: StreamFailure, provider: FailedProvider): StreamFailure {

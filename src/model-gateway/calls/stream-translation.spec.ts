@@ -165,10 +165,10 @@ describe('a translated answer', () => {
     expect(flood).toThrow(/more than 16777216 characters/);
   });
 
-  it('cannot be ended if it breaks off', () => {
+  it('cannot be finished if it breaks off', () => {
     const broken = shape();
-    pushed(broken, delta({ content: 'half' }), '[DONE]');
-    expect(() => broken.end()).toThrow(StreamFailure);
+    pushed(broken, delta({ content: 'half' }));
+    expect(() => broken.finish()).toThrow(StreamFailure);
     expect(broken.length).toBe(4);
   });
 });

@@ -4,7 +4,7 @@ import { outboundFailure, readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
 import { parsedObject } from '../formats/json-shape';
 import { isPing, type SseEvent, SseReader, SseTooLarge } from '../formats/sse';
-import { StreamFailure } from '../formats/stream-failure';
+import { StreamFailure, streamTooLarge } from '../formats/stream-failure';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import { checkAnswer, lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
 import { usageOfLost } from './call-budgets';
@@ -89,7 +89,7 @@ export class TargetCaller {
     });
   }
 
-  /** Notes that the last target has sent its whole answer. */
+  /** Notes that the last target works: it has sent its whole answer, or has rejected the request. */
   answered({ model, progress }: Call): void {
     progress.writes.push(this.health.answered(model, progress.target!));
   }
@@ -98,6 +98,11 @@ export class TargetCaller {
   failed({ model, progress }: Call): void {
     progress.attempts.at(-1)!.isFailed = true;
     progress.writes.push(this.health.failed(model, progress.target!));
+  }
+
+  /** Notes that the last attempt has ended without showing whether its target works. */
+  undecided({ model, progress }: Call): void {
+    this.health.undecided(model, progress.target!);
   }
 
   private async tryTargets<Answer>(
@@ -122,8 +127,13 @@ export class TargetCaller {
           lease?.tryResize(leasedBytes);
           const lost = request && lostAnswerOf(error);
           if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
-          if (!(error instanceof CallFailure)) throw error;
+          if (!(error instanceof CallFailure)) {
+            this.undecided(call);
+            throw error;
+          }
           if (isTargetFault(error, format)) this.failed(call);
+          else if (error.reason === 'rejected') this.answered(call);
+          else this.undecided(call);
           if (error.reason === 'rejected') throw error;
           failure = error;
           const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
@@ -213,9 +223,10 @@ async function* translatedParts(
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* readParts(body, translation, onActivity);
+    if (translation.failure) translation.failure = sanitizedFailure(translation.failure, sender);
   } catch (error) {
     if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
-    if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
+    if (error instanceof SseTooLarge) throw streamTooLarge(error.message);
     throw error;
   } finally {
     release();
@@ -230,6 +241,9 @@ async function* translatedParts(
 function readRest(body: ProviderResponse['body']): void {
   body.dump({ limit: REST_MAX, signal: AbortSignal.timeout(REST_MS) }).catch(() => undefined);
 }
+
+/** Tells whether the last event of a stream is not complete. */
+const isTruncated = ({ event, data }: SseEvent): boolean => event !== 'error' && !parsedObject(data);
 
 async function* readParts(
   body: ProviderResponse['body'],
@@ -254,7 +268,7 @@ async function* readParts(
       if (bytes.length > 0) yield bytes;
       if (translation.isDone) return;
     }
-    const last = translated(reader.end());
+    const last = translated(reader.end().filter((event) => !translation.isFinished || !isTruncated(event)));
     if (last.length > 0) yield last;
   } catch (error) {
     // the end of the stream is missing, but not of the answer

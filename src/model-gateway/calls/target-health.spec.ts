@@ -31,7 +31,7 @@ describe('the health of targets', () => {
       endRest: (_model: CalledModel, { upstream_model }: CalledTarget) =>
         Promise.resolve(void stored.push([upstream_model, 'active'])),
     } as unknown as TargetFailureRepository;
-    health = new TargetHealth(repository, { invalidate: () => undefined } as unknown as ModelDirectory);
+    health = new TargetHealth(repository, { invalidateModel: () => undefined } as unknown as ModelDirectory);
   });
   afterEach(() => jest.restoreAllMocks());
 
@@ -85,6 +85,19 @@ describe('the health of targets', () => {
     expect(stored.at(-1)).toEqual(['a', 'active']);
     await health.answered(MODEL, A);
     expect(stored).toHaveLength(3);
+  });
+
+  it('tries a target with the next call if the call that tried it has shown nothing', async () => {
+    await fail(3);
+    health.undecided(MODEL, A);
+    expect(order()).toBe('ba');
+    now += 30_000;
+    health.begin(MODEL, A);
+    expect(order()).toBe('ba');
+    health.undecided(MODEL, A);
+    expect(order()).toBe('ab');
+    health.begin(MODEL, A);
+    expect(order()).toBe('ba');
   });
 
   it('learns the rests that other processes have stored, and tries those targets with one call too', () => {

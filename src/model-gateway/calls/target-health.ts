@@ -17,12 +17,14 @@ interface FailingTarget {
   failures: number;
   /** 0 if the target has not rested yet. */
   restsUntil: number;
+  /** Whether a call tries the target after its rest, and the target rests for the others meanwhile. */
+  isTried: boolean;
   storedAt: number;
 }
 
 /**
- * Lets targets rest that fail repeatedly, for the `cooldown_s` of their model, so that calls do not wait for them. Calls try a resting
- * target after all others. When the rest ends, one call of each process tries the target again, and its failure renews the rest.
+ * Puts targets that fail repeatedly into cooldown, for the `cooldown_s` of their model, so that calls do not wait for them. Calls try
+ * a resting target after all others. When the rest ends, one call of each process tries the target again, and its failure renews the rest.
  *
  * Each process counts failures on its own. It stores the rests, which other processes learn with the model, within a second.
  */
@@ -52,15 +54,26 @@ export class TargetHealth {
     const now = performance.now();
     if (!state || state.restsUntil === 0 || state.restsUntil > now) return;
     state.restsUntil = now + model.cooldown_s * 1000;
+    state.isTried = true;
+  }
+
+  /** Notes that an attempt has ended without showing whether the target works, so that the next call tries it. */
+  undecided(model: CalledModel, target: CalledTarget): void {
+    if (this.failing.size === 0) return;
+    const state = this.failing.get(keyOf(model, target));
+    if (!state?.isTried) return;
+    state.isTried = false;
+    state.restsUntil = performance.now();
   }
 
   /** Notes that a target has failed. Resolves when this is stored, or could not be. */
   failed(model: CalledModel, target: CalledTarget): Promise<void> {
     const key = keyOf(model, target);
     const now = performance.now();
-    const state = this.failing.get(key) ?? { failures: 0, restsUntil: 0, storedAt: -Infinity };
+    const state = this.failing.get(key) ?? { ...NEW };
     this.failing.set(key, state);
     state.failures++;
+    state.isTried = false;
     const isDue = now - state.storedAt >= STORE_MS;
     const rests = state.failures >= FAILURES_MAX && model.cooldown_s > 0;
     const isNew = rests && state.restsUntil === 0;
@@ -77,8 +90,13 @@ export class TargetHealth {
     const state = this.failing.get(key);
     this.failing.delete(key);
     if (!state?.restsUntil && target.restsUntil === 0) return DONE;
-    this.models.invalidate(model.org_id);
-    return this.store(this.repository.endRest(model, target));
+    return this.store(
+      this.repository.endRest(model, target).then(() => {
+        // until now, calls have learned the rest again with the model
+        this.failing.delete(key);
+        this.models.invalidateModel(model);
+      }),
+    );
   }
 
   /** Returns when a target's rest ends, which another process may have started. */
@@ -88,7 +106,7 @@ export class TargetHealth {
     const key = keyOf(model, target);
     const state = this.failing.get(key);
     if (restsUntil <= (state?.restsUntil ?? 0)) return state?.restsUntil ?? 0;
-    this.failing.set(key, { storedAt: -Infinity, ...state, failures: FAILURES_MAX, restsUntil });
+    this.failing.set(key, { ...NEW, ...state, failures: FAILURES_MAX, restsUntil });
     return restsUntil;
   }
 
@@ -100,6 +118,7 @@ export class TargetHealth {
 }
 
 const DONE = Promise.resolve();
+const NEW: FailingTarget = { failures: 0, restsUntil: 0, isTried: false, storedAt: -Infinity };
 
 /** A change of the model or of the provider makes another key, so that a repaired target is tried at once. */
 const keyOf = (model: CalledModel, { provider, upstream_model }: CalledTarget): string =>

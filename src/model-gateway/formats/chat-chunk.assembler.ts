@@ -1,6 +1,6 @@
 import { newId } from './foreign-id';
 import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from './json-shape';
-import { StreamFailure, throwIfError } from './stream-failure';
+import { type StreamFailure, streamTooLarge, throwIfError } from './stream-failure';
 import { type Usage, usageOfChat } from './usage';
 
 /** A part of an answer: a text, a refusal, or a tool call. */
@@ -70,15 +70,8 @@ export class ChatChunkAssembler {
     return steps;
   }
 
-  /**
-   * Ends the answer, and returns the remaining steps.
-   *
-   * @throws StreamFailure if no chunk had a finish reason, because such an answer was cut off
-   */
+  /** Ends the answer, and returns the remaining steps. */
   end(): AnswerStep[] {
-    if (this.finishReason === undefined) {
-      throw new StreamFailure('api_error', 'The provider ended the stream before the answer was complete.');
-    }
     const steps: AnswerStep[] = [];
     this.#close(steps);
     for (const [block, texts] of this.#waiting) {
@@ -162,7 +155,7 @@ function extend(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
 }
 
 const tooLarge = (limit: string): StreamFailure =>
-  new StreamFailure('api_error', `The provider sent an answer with more than ${limit}.`);
+  streamTooLarge(`The provider sent an answer with more than ${limit}.`);
 
 /** Returns whether a block is complete. A text is complete as soon as another block starts. */
 function isComplete(block: AnswerBlock): boolean {

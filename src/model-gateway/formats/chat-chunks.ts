@@ -2,7 +2,7 @@ import { newId, secondsNow } from './foreign-id';
 import { isObject, type JsonObject, nameOf, objectOf, textOf } from './json-shape';
 import { chatUsageOfMessage, finishReasonOf, refusalOf } from './messages-to-chat-answer';
 import type { SseEvent } from './sse';
-import { eventObject, StreamFailure } from './stream-failure';
+import { eventObject, streamTooLarge } from './stream-failure';
 import { toolArgumentsOf } from './tool-input';
 import { type Usage, usageOfMessages } from './usage';
 
@@ -88,7 +88,7 @@ export class ChatChunks {
     if (block.type === 'thinking') return this.#textChunks('reasoning_content', block.thinking);
     if (block.type !== 'tool_use') return [];
     if (this.#calls.size === OPEN_MAX)
-      throw new StreamFailure('api_error', `The provider started more than ${OPEN_MAX} tool calls at once.`);
+      throw streamTooLarge(`The provider started more than ${OPEN_MAX} tool calls at once.`);
     // Anthropic sends an empty input here, and the arguments as deltas. Other servers send the whole input.
     const isWhole = isObject(block.input) && Object.keys(block.input).length > 0;
     const call = { index: this.#callCount++, hasArguments: isWhole };

@@ -31,11 +31,7 @@ export class MessageEvents {
     return [...this.#start(), ...steps.map((step) => this.#eventOf(step))];
   }
 
-  /**
-   * Ends the message, and returns its last events.
-   *
-   * @throws StreamFailure if the answer was cut off
-   */
+  /** Ends the message, and returns its last events. */
   end(): MessageEvent[] {
     const steps = this.#answer.end();
     const events = [...this.#start(), ...steps.map((step) => this.#eventOf(step))];

@@ -56,7 +56,7 @@ const failedChoiceOf = ({ choices }: JsonObject): JsonObject | undefined =>
     ? choices.find((choice): choice is JsonObject => objectOf(choice).finish_reason === 'error')
     : undefined;
 
-/** Returns whether a member says something. */
+/** Returns whether a member has a value. */
 const isFilled = (value: unknown): boolean =>
   typeof value === 'object' && value !== null ? Object.values(value).some(Boolean) : Boolean(value);
 

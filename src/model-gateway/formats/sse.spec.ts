@@ -50,6 +50,15 @@ describe('SseReader', () => {
     expect(read(Buffer.from(first + second)).map(({ raw }) => raw.toString())).toEqual([first, second]);
   });
 
+  it.each(['', '\n', '\r', '\r\n'])('ends a last event that ends with %j', (end) => {
+    const [event] = read(Buffer.from(`event: x\r\ndata: a${end}`));
+    const next = Buffer.from('data: b\n\n');
+    expect(fields(read(Buffer.concat([event!.raw, next])))).toEqual([
+      ['x', 'a'],
+      [undefined, 'b'],
+    ]);
+  });
+
   it('returns a last event without a blank line', () => {
     expect(readText('data: a\n\ndata: [DONE]')).toEqual([
       [undefined, 'a'],

@@ -5,7 +5,10 @@ export interface SseEvent {
   /** The name of the event. Events of OpenAI's chat completions have no name. */
   event?: string;
   data: string;
-  /** The exact bytes of the event, including its blank line. They may share memory with the chunk that contained them. */
+  /**
+   * The exact bytes of the event. A blank line that is missing at the end of the stream is added. They may share memory with the
+   * chunk that contained them.
+   */
   raw: Buffer;
 }
 
@@ -28,6 +31,8 @@ const BOM = '\uFEFF';
 const LINE_END = /\r\n|\n|\r/;
 const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
+/** Ends an event, whether its last line has ended or not. */
+const BLANK_LINE = Buffer.from('\n\n');
 
 /**
  * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). The events do not depend on how the stream is split into
@@ -77,7 +82,7 @@ export class SseReader {
     if (this.#failure) throw this.#failure;
     const events: SseEvent[] = [];
     if (this.#bufferedBytes > 0) this.#finish(NOTHING, events);
-    return events;
+    return events.map((event) => ({ ...event, raw: Buffer.concat([event.raw, BLANK_LINE]) }));
   }
 
   /** Splits a chunk at line ends. Each search starts after the previous result, so no byte is searched twice. */

@@ -19,6 +19,12 @@ export class StreamFailure extends Error {
   }
 }
 
+/** The code of an answer that exceeds a limit of the gateway, which is not its target's fault. */
+export const TOO_LARGE = 'response_too_large';
+
+export const streamTooLarge = (message: string): StreamFailure =>
+  new StreamFailure('api_error', message, TOO_LARGE);
+
 /** Parses an event. Throws `StreamFailure` for an event that is not an object or reports an error. */
 export function eventObject({ data, event }: SseEvent): JsonObject {
   const object = parsedObject(data);

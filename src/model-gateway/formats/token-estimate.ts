@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, textOf } from './json-shape';
+import { isObject, type JsonObject, listOf, objectOf, textOf } from './json-shape';
 
 /** Approximate bytes of JSON per token. */
 const BYTES_PER_TOKEN = 4;
@@ -7,22 +7,30 @@ const DOCUMENT_CHARACTERS_PER_TOKEN = 40;
 /** The tokens of an image of about one megapixel. */
 const IMAGE_TOKENS = 1_600;
 
-/** Estimates the input tokens of a Messages request: its texts and tools by their size, and images and documents separately. */
-export function estimatedInputTokens({ system, messages, tools, tool_choice }: JsonObject): number {
-  let files = 0;
-  const withoutFiles = (_name: string, value: unknown): unknown => {
-    const tokens = fileTokens(value);
-    files += tokens;
-    return tokens > 0 ? undefined : value;
+/**
+ * Estimates the input tokens of a Messages request: images and documents separately, and all else by its size.
+ *
+ * @param bytes the size of the request
+ */
+export function estimatedInputTokens({ messages }: JsonObject, bytes: number): number {
+  let tokens = 0;
+  let textBytes = bytes;
+  const addFiles = (content: unknown): void => {
+    for (const block of listOf(content)) {
+      if (!isObject(block)) continue;
+      const { type, data } = objectOf(block.source);
+      const fileBytes = type === 'base64' ? (textOf(data)?.length ?? 0) : 0;
+      if (block.type === 'image') tokens += IMAGE_TOKENS;
+      else if (block.type === 'document') tokens += fileBytes / DOCUMENT_CHARACTERS_PER_TOKEN;
+      else continue;
+      textBytes -= fileBytes;
+    }
   };
-  const text = JSON.stringify({ system, messages, tools, tool_choice }, withoutFiles);
-  return Math.ceil(files + Buffer.byteLength(text) / BYTES_PER_TOKEN);
-}
-
-function fileTokens(value: unknown): number {
-  if (!isObject(value)) return 0;
-  if (value.type === 'image') return IMAGE_TOKENS;
-  if (value.type !== 'document') return 0;
-  const { type, data } = objectOf(value.source);
-  return type === 'base64' ? (textOf(data)?.length ?? 0) / DOCUMENT_CHARACTERS_PER_TOKEN : 0;
+  for (const message of listOf(messages)) {
+    const { content } = objectOf(message);
+    addFiles(content);
+    // results of tools have blocks of their own
+    for (const block of listOf(content)) addFiles(objectOf(block).content);
+  }
+  return Math.ceil(tokens + Math.max(textBytes, 0) / BYTES_PER_TOKEN);
 }

@@ -12,11 +12,11 @@ export type ProviderRow = Pick<
   is_archived: boolean;
 };
 
-/** A target that rests. */
+/** A target in cooldown. */
 export interface RestRow {
   provider_id: string;
   upstream_model: string;
-  /** The rest counts only for this generation of the provider. */
+  /** The cooldown counts only for this generation of the provider. */
   generation: number;
   remaining_ms: number;
 }
@@ -70,7 +70,7 @@ export class CalledModelRepository {
             'generation', f.provider_generation,
             'remaining_ms', extract(epoch FROM f.rests_until - now()) * 1000)), '[]')
           FROM model_target_failures f
-          WHERE f.model_id = m.model_id AND f.model_generation = m.generation AND f.rests_until > now()) AS rests
+          WHERE f.model_id = m.model_id AND f.model_generation = m.generation AND f.rests_until IS NOT NULL) AS rests
       FROM models m JOIN workspaces w USING (workspace_id)
       WHERE ${condition} AND m.archived_at IS NULL
       ORDER BY m.model_id`;

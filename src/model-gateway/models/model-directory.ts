@@ -33,7 +33,7 @@ export interface CalledProvider {
 /** A target of a model, with its provider. */
 export type CalledTarget = Readonly<Omit<ModelTarget, 'provider_id'>> & {
   readonly provider: CalledProvider;
-  /** When the target's rest ends that a process has stored, as a time of `performance.now()`. 0 if it does not rest. */
+  /** End of the stored cooldown, as a time of `performance.now()`. 0 if the target has none, or has answered since. */
   readonly restsUntil: number;
 };
 
@@ -72,7 +72,7 @@ export class ModelDirectory {
 
   /** Returns the live model of a workspace with this name or id, or undefined. */
   async findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | undefined> {
-    const [model] = await this.internalCache.find(`${workspaceId} ${nameOrId}`, async () =>
+    const [model] = await this.internalCache.find(keyOf(workspaceId, nameOrId), async () =>
       (await this.models.findIn(workspaceId, nameOrId)).map((row) => toCalledModel(row, this.box)),
     );
     return model;
@@ -91,11 +91,20 @@ export class ModelDirectory {
     this.cache.invalidateAll((key) => key.startsWith(keyOf(orgId, '')));
     this.internalCache.invalidateAll();
   }
+
+  /** Removes one model from the cache, because the state of its targets has changed. */
+  invalidateModel({ org_id, workspace_id, model_id, name }: CalledModel): void {
+    for (const key of [model_id, name]) {
+      this.cache.invalidate(keyOf(org_id, key));
+      this.internalCache.invalidate(keyOf(workspace_id, key));
+    }
+    this.internalCache.invalidate(model_id);
+  }
 }
 
 const lifetimeMs = (models: readonly CalledModel[]): number => (models.length > 0 ? 1_000 : 0);
 
-const keyOf = (orgId: string, nameOrId: string): string => `${orgId} ${nameOrId}`;
+const keyOf = (owner: string, nameOrId: string): string => `${owner} ${nameOrId}`;
 
 function toCalledModel({ providers, targets, rests, ...model }: CalledModelRow, box: SecretBox): CalledModel {
   const providersById = new Map(providers.map((row) => [row.provider_id, toCalledProvider(row, box)]));
@@ -108,7 +117,7 @@ function toCalledModel({ providers, targets, rests, ...model }: CalledModelRow, 
         one.upstream_model === target.upstream_model &&
         one.generation === provider.generation,
     );
-    return { ...target, provider, restsUntil: rest ? performance.now() + rest.remaining_ms : 0 };
+    return { ...target, provider, restsUntil: rest ? Math.max(performance.now() + rest.remaining_ms, 1) : 0 };
   });
   return { ...model, targets: calledTargets };
 }

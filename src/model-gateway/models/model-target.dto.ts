@@ -79,7 +79,10 @@ export type TargetState = (typeof TARGET_STATES)[number];
 
 /** A target and its state. */
 export class ModelTargetViewDto extends ModelTargetDto {
-  /** `cooling_down` for `cooldown_s` of the model after three failures in a row. Calls then try all other targets first. */
+  /**
+   * `cooling_down` after three failures in a row, until the target answers. Calls then try all other targets first, and this one
+   * again every `cooldown_s`.
+   */
   @ApiProperty({ enum: TARGET_STATES })
   state!: TargetState;
 

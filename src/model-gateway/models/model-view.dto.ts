@@ -86,7 +86,7 @@ function viewOfTarget(
   );
   return {
     ...target,
-    state: failure?.is_resting ? 'cooling_down' : 'active',
+    state: failure?.is_cooling_down ? 'cooling_down' : 'active',
     last_error_at: failure?.last_error_at ?? null,
   };
 }

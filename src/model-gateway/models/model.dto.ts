@@ -70,7 +70,7 @@ const IsTargets = ({ required = true } = {}) =>
 const IsRetries = (options: MemberOptions = {}) =>
   IsWholeNumber({ format: 'int32', minimum: 0, maximum: RETRIES_MAX, required: false, ...options });
 
-/** Declares how long a target rests. */
+/** Declares the cooldown of targets. */
 const IsCooldown = (options: MemberOptions = {}) =>
   IsWholeNumber({ format: 'int32', minimum: 0, maximum: COOLDOWN_MAX_SECONDS, required: false, ...options });
 
@@ -108,7 +108,7 @@ export class CreateModelDto extends DescribedBodyDto {
   @IsTimeout({ nullable: true, default: TIMEOUT_DEFAULT_MS })
   timeout_ms?: number | null;
 
-  /** How long a target rests that fails three times in a row, in seconds; 0 for never. Calls try resting targets last. */
+  /** Seconds for which calls avoid a target after three failures in a row. 0 disables this. */
   @IsOptional()
   @IsCooldown({ nullable: true, default: COOLDOWN_DEFAULT_SECONDS })
   cooldown_s?: number | null;

@@ -61,7 +61,7 @@ export class ModelEntity extends PlacedEntity {
   @Column('integer')
   timeout_ms!: number;
 
-  /** How long a target rests that fails repeatedly, in seconds. 0 if it does not. */
+  /** Seconds for which calls avoid a target after three failures in a row. 0 disables this. */
   @Column('integer')
   cooldown_s!: number;
 

@@ -11,10 +11,11 @@ export interface TargetFailure {
   provider_id: string;
   upstream_model: string;
   last_error_at: Date;
-  is_resting: boolean;
+  /** Whether the target has been put into cooldown, and has not answered since. */
+  is_cooling_down: boolean;
 }
 
-/** Stores the last failures of targets, so that all processes and lists know which targets rest. */
+/** Stores the last failures of targets, so that all processes and lists know which targets are in cooldown. */
 @Injectable()
 export class TargetFailureRepository {
   constructor(private readonly database: Database) {}
@@ -23,7 +24,7 @@ export class TargetFailureRepository {
   find(scope: OrgScope, modelIds: readonly string[]): Promise<TargetFailure[]> {
     return this.database.query<TargetFailure>(
       sql`SELECT f.model_id, f.model_generation, f.provider_id, f.upstream_model, f.last_error_at,
-          coalesce(f.rests_until > now(), false) AS is_resting
+          f.rests_until IS NOT NULL AS is_cooling_down
         FROM model_target_failures f
         WHERE f.model_id = ANY (${[...modelIds]}::text[]) AND f.provider_generation =
           (SELECT generation FROM model_providers p
@@ -32,7 +33,7 @@ export class TargetFailureRepository {
     );
   }
 
-  /** Stores a failure of a target, which then rests for some seconds, or not at all for 0. */
+  /** Stores a failure of a target, which starts a cooldown of some seconds, or none for 0. */
   async put(
     model: CalledModel,
     { provider, upstream_model }: CalledTarget,
@@ -52,12 +53,15 @@ export class TargetFailureRepository {
             rests_until = CASE
               WHEN excluded.rests_until IS NULL AND f.model_generation = excluded.model_generation
                 AND f.provider_generation = excluded.provider_generation THEN f.rests_until
-              ELSE excluded.rests_until END`,
+              ELSE excluded.rests_until END
+            -- a call that began before a change may fail after a newer one
+            WHERE f.model_generation <= excluded.model_generation
+              AND f.provider_generation <= excluded.provider_generation`,
       ),
     );
   }
 
-  /** Ends the rest of a target. */
+  /** Ends the cooldown of a target. */
   async endRest({ model_id }: CalledModel, { provider, upstream_model }: CalledTarget): Promise<void> {
     await this.database.query(
       sql`UPDATE model_target_failures SET rests_until = NULL

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { sharedApp } from '#testing';
 import { ModelDirectory } from '../../../src/model-gateway/models/model-directory';
+import { TargetFailureRepository } from '../../../src/model-gateway/models/target-failure.repository';
 import { ClientsFixture } from './clients.fixture';
 import { MODELS } from './gateway.fixture';
 import { begin, chat, contentChunk, json, modelOf, type ProviderAnswer, send } from './provider.fixture';
@@ -101,6 +102,20 @@ describe('a target that fails three times in a row', () => {
     expect((await modelNamed(name)).targets[0].last_error_at).toEqual(expect.any(String));
   });
 
+  it('cools down until it answers, and a rejected request is an answer', async () => {
+    on.provider.answer = fails(400);
+    const name = await on.fallback('openai');
+    const { model_id, targets } = await modelNamed(name);
+    await app.database.query(
+      `INSERT INTO model_target_failures VALUES ($1, $2, 'up', 1, 1, now(), now() - interval '1 minute')`,
+      [model_id, targets[0].provider_id],
+    );
+    app.get(ModelDirectory).invalidate(on.org.orgId);
+    expect(await statesOf(name)).toEqual(['cooling_down', 'active']);
+    await expect(ask(name)).rejects.toMatchObject({ status: 400 });
+    expect(await statesOf(name)).toEqual(['active', 'active']);
+  });
+
   it('is tried at once after its provider or the model was changed', async () => {
     on.provider.answer = fails(401);
     const name = await on.fallback('openai', { cooldown_s: 600 });
@@ -174,6 +189,41 @@ it('a target of a server without Responses does not rest for chat completions', 
     await expect(on.openai.responses.create({ model: name, input: 'Hi' })).rejects.toThrow();
   }
   expect(await statesOf(name)).toEqual(['active']);
+});
+
+it('a failure from before a change does not replace a later one', async () => {
+  on.provider.answer = chat('the first');
+  const name = await on.fallback('openai');
+  const { model_id } = await modelNamed(name);
+  const [before] = await app.get(ModelDirectory).find(on.org.orgId, name);
+  await on.admin.patch(`${MODELS}/${model_id}`, { retries: 1 });
+  const [after] = await app.get(ModelDirectory).find(on.org.orgId, name);
+  const failures = app.get(TargetFailureRepository);
+  await failures.put(after!, after!.targets[0]!, 60);
+  await failures.put(before!, before!.targets[0]!, 0);
+  expect(await statesOf(name)).toEqual(['cooling_down', 'active']);
+});
+
+it.each([
+  ['invalid_prompt', 'active'],
+  ['server_error', 'cooling_down'],
+])('streams of Responses that fail with %s leave the target %s', async (code, state) => {
+  const error = { code, message: 'no' };
+  on.provider.answer = (_call, response) => {
+    begin(response);
+    send(response, { type: 'response.created', response: { id: 'r', output: [] } }, 'response.created');
+    const failed = { id: 'r', status: 'failed', output: [], error };
+    send(response, { type: 'response.failed', response: failed }, 'response.failed');
+    response.end();
+  };
+  const name = await on.fallback('openai');
+  for (let call = 0; call < 3; call++) {
+    const stream = await on.openai.responses.create({ model: name, input: 'Hi', stream: true });
+    const types: string[] = [];
+    for await (const one of stream) types.push(one.type);
+    expect(types.at(-1)).toBe('response.failed');
+  }
+  expect(await statesOf(name)).toEqual([state, 'active']);
 });
 
 it('a process learns the rests of targets that another process has stored', async () => {

@@ -30,7 +30,7 @@ describe("counting tokens with Anthropic's client", () => {
     expect(await on.usageOf(model)).toMatchObject({ call_count: 0, attempts: 0 });
   });
 
-  it('is estimated for a provider of kind openai, which is said', async () => {
+  it('estimates for providers of kind openai and sets `is_estimated`', async () => {
     const model = await on.single('openai');
     const short = await on.anthropic.messages.countTokens({ model, messages });
     expect(short).toEqual({ input_tokens: expect.any(Number), is_estimated: true });

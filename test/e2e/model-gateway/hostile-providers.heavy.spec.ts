@@ -544,10 +544,11 @@ describe('a request', () => {
   });
 
   it('is not streamed if it is for embeddings, even with `stream`', async () => {
-    provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
+    const embeddings = { object: 'list', data: [{ index: 0, embedding: [1] }] };
+    provider.answer = (_call, response) => json(response, embeddings);
     const body = { model: await model(), input: 'x', stream: true };
     const answer = await app.api(key).post('/model/v1/embeddings', body);
-    expect([answer.status, answer.body]).toEqual([200, { object: 'list', data: [] }]);
+    expect([answer.status, answer.body]).toEqual([200, embeddings]);
   });
 
   it('returns 404 for an unknown model name of 255 characters', async () => {

@@ -29,6 +29,12 @@ const CHAT_ENDS: [name: string, last: object[], end: (response: ServerResponse) 
   ['a chunk with no finish reason after its usage', [finish, { ...contentChunk(''), usage: USAGE }], end],
   ['its finish reason, when the connection breaks', [finish], breakOff],
   ['its finish reason, and never closes the connection', [finish], halt],
+  ['its finish reason, when the next event is cut off', [finish], (response) => response.end('data: {"id":')],
+  ...['', '\n', '\r\n'].map((ending): (typeof CHAT_ENDS)[number] => [
+    `an event that ends with ${JSON.stringify(ending)}`,
+    [],
+    (response) => response.end(`data: ${JSON.stringify(finish)}${ending}`),
+  ]),
 ];
 
 it.each(CHAT_ENDS)('a chat completion without [DONE] is complete after %s', async (_, last, close) => {
@@ -68,11 +74,47 @@ it.each([
   await expect(on.ask['openai, streamed']!(await on.single())).rejects.toThrow(/ended its response early/);
 });
 
+it('a chat completion with [DONE] is complete without a finish reason', async () => {
+  on.provider.answer = (_call, response) => {
+    begin(response);
+    send(response, contentChunk('Hello'));
+    response.end('data: [DONE]\n\n');
+  };
+  const name = await on.single();
+  expect(await on.ask['openai, streamed']!(name)).toBe('Hello');
+  const { stop_reason } = await on.anthropic.messages
+    .stream({ model: name, messages, max_tokens: 100 })
+    .finalMessage();
+  expect(stop_reason).toBe('end_turn');
+  expect(await on.usageOf(name)).toMatchObject({ call_count: 2, failed_count: 0 });
+});
+
+it.each(['', '\n', '\r\n'])('a response may end with an event that ends with %j', async (ending) => {
+  on.provider.answer = (_call, response) => {
+    const text = { type: 'output_text', text: 'Hello', annotations: [] };
+    const output = [{ id: 'i', type: 'message', role: 'assistant', status: 'completed', content: [text] }];
+    const completed = { id: 'resp_1', object: 'response', status: 'completed', output };
+    begin(response);
+    send(response, { type: 'response.created', response: { ...completed, output: [] } }, 'response.created');
+    const data = JSON.stringify({ type: 'response.completed', response: completed });
+    response.end(`event: response.completed\ndata: ${data}${ending}`);
+  };
+  const stream = await on.openai.responses.create({ model: await on.single(), input: 'Hi', stream: true });
+  const types: string[] = [];
+  for await (const one of stream) types.push(one.type);
+  expect(types).toEqual(['response.created', 'response.completed']);
+});
+
 const stop = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } };
 
 it.each([
   ['message_delta', [stop], end],
   ['message_delta, when the connection breaks', [stop], breakOff],
+  ...['', '\n', '\r\n'].map((ending): [string, object[], (response: ServerResponse) => void] => [
+    `a message_delta that ends with ${JSON.stringify(ending)}`,
+    [],
+    (response) => response.end(`event: message_delta\ndata: ${JSON.stringify(stop)}${ending}`),
+  ]),
 ])('a message without message_stop is complete after %s', async (_, last, close) => {
   on.provider.answer = (_call, response) => {
     begin(response);
