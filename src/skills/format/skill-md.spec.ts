@@ -130,4 +130,12 @@ describe('the allowed tools', () => {
   it.each(['a b', 'a,b', '', 'Bash(git', 'a\tb', 'a\u0000', 'x'.repeat(256)])('cannot include %j', (tool) => {
     expect(isTool(tool)).toBe(false);
   });
+
+  it('keeps misspelt names that are stored, and rejects them in an upload', () => {
+    const bytes = Buffer.from('---\nname: a\ndescription: d\nlicence: MIT\n---\n\nbody');
+    expect(() => SkillMd.read(bytes, true)).toThrow();
+    const read = SkillMd.read(bytes);
+    const edited = read.edit({ ...read.members, description: 'e' });
+    expect(edited.bytes.toString()).toBe('---\nname: a\ndescription: e\nlicence: MIT\n---\n\nbody');
+  });
 });
