@@ -12,6 +12,13 @@ export interface ServerInfo {
   title: string | null;
 }
 
+/** A listed tool that cannot be used. */
+export interface SkippedTool {
+  /** Its place in the list, such as `#2`, if it has no valid name. */
+  name: string;
+  reason: string;
+}
+
 /** The outcome of a check. A failed check has only `error`. */
 export interface CheckOutcome {
   error: Failure | null;
@@ -20,6 +27,7 @@ export interface CheckOutcome {
   protocolVersion: string | null;
   serverInfo: ServerInfo | null;
   changes: ToolChanges | null;
+  skipped: SkippedTool[] | null;
 }
 
 /** A stored check. */
@@ -36,4 +44,5 @@ export interface CheckRow {
   updated_count: number | null;
   archived_count: number | null;
   unchanged_count: number | null;
+  skipped: SkippedTool[] | null;
 }

@@ -3,7 +3,7 @@ import { NO_ROLES, type OrgScope, orgScope } from '#platform/auth';
 import { SingleFlight } from '#platform/concurrency';
 import { CheckMetrics } from './check.metrics';
 import { CheckRepository } from './check.repository';
-import type { CheckOutcome, CheckTrigger, ServerInfo } from './check.types';
+import type { CheckOutcome, CheckTrigger, ServerInfo, SkippedTool } from './check.types';
 import type { ServerEntity } from '../server.entity';
 import { ServerService } from '../server.service';
 import { type ToolChanges, ToolStore } from '../tool-store';
@@ -11,7 +11,7 @@ import type { McpSession } from '../../connection/mcp-session';
 import { ServerConnections } from '../../connection/server-connections';
 import { ServerFailure } from '../../connection/server-failure';
 import type { Failure } from '../server-health';
-import { type SkippedTool, ToolLister } from '../../connection/tool-lister';
+import { ToolLister } from '../../connection/tool-lister';
 
 /** The result of a refresh. */
 export interface RefreshedServer {
@@ -115,6 +115,7 @@ const failed = (error: Failure): CheckOutcome => ({
   protocolVersion: null,
   serverInfo: null,
   changes: null,
+  skipped: null,
 });
 
 function describe({ client }: McpSession): Pick<RefreshedServer, 'protocolVersion' | 'serverInfo'> {
