@@ -85,7 +85,8 @@ function isUnknownMethod(error: unknown): boolean {
   const { code, data } = error as { code?: unknown; data?: { text?: unknown } | null };
   if (typeof data?.text !== 'string') return code === METHOD_NOT_FOUND;
   try {
-    return JSON.parse(data.text)?.error?.code === METHOD_NOT_FOUND;
+    const body = JSON.parse(data.text) as { error?: { code?: unknown } | null } | null;
+    return body?.error?.code === METHOD_NOT_FOUND;
   } catch {
     return false;
   }

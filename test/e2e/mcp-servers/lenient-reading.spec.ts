@@ -53,6 +53,7 @@ const QUIRKS: [string, Script, object][] = [
   ],
   ['the capability `tools`', described(() => ({ capabilities: { tools: null } })), DONE],
   ['`capabilities`', described(() => ({ capabilities: null })), DONE],
+  ['`serverInfo`', described(({ serverInfo }) => (serverInfo ? { serverInfo: null } : {})), DONE],
   ['`nextCursor` and `_meta` of a list', listed(() => ({ nextCursor: null, _meta: null })), DONE],
   [
     'members of a tool',
