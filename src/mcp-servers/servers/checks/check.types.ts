@@ -1,4 +1,5 @@
 import type { Failure } from '../server-health';
+import type { SkippedTool } from '../tool-faults';
 import type { ToolChanges } from '../tool-store';
 
 /** What triggered a check: the schedule, or a request to `test` or `refresh`. */
@@ -10,13 +11,6 @@ export interface ServerInfo {
   name: string;
   version: string;
   title: string | null;
-}
-
-/** A listed tool that cannot be used. */
-export interface SkippedTool {
-  /** Its place in the list, such as `#2`, if it has no valid name. */
-  name: string;
-  reason: string;
 }
 
 /** The outcome of a check. A failed check has only `error`. */

@@ -3,7 +3,7 @@ import { NO_ROLES, type OrgScope, orgScope } from '#platform/auth';
 import { SingleFlight } from '#platform/concurrency';
 import { CheckMetrics } from './check.metrics';
 import { CheckRepository } from './check.repository';
-import type { CheckOutcome, CheckTrigger, ServerInfo, SkippedTool } from './check.types';
+import type { CheckOutcome, CheckTrigger, ServerInfo } from './check.types';
 import type { ServerEntity } from '../server.entity';
 import { ServerService } from '../server.service';
 import { type ToolChanges, ToolStore } from '../tool-store';
@@ -11,6 +11,7 @@ import type { McpSession } from '../../connection/mcp-session';
 import { ServerConnections } from '../../connection/server-connections';
 import { ServerFailure } from '../../connection/server-failure';
 import type { Failure } from '../server-health';
+import type { SkippedTool } from '../tool-faults';
 import { ToolLister } from '../../connection/tool-lister';
 
 /** The result of a refresh. */
