@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database } from '#platform/db';
+import type { OrgScope } from '#platform/auth';
+import { Database, sql } from '#platform/db';
 import { storedJson } from '#platform/json';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import { type AgentContent, AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
@@ -24,6 +25,14 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
       compared: `encode(sha256(convert_to(jsonb_build_array(${DIGEST_COLUMNS.join(', ')})::text, 'UTF8')), 'hex')
         AS content_sha256`,
     });
+  }
+
+  /** Returns the tools of a live agent, or null. */
+  async declaredTools(scope: OrgScope, id: string): Promise<AgentEntity['tools'] | null> {
+    const [row] = await this.database.query<Pick<AgentEntity, 'tools'>>(
+      sql`SELECT tools FROM agents WHERE agent_id = ${id} AND org_id = ${scope.orgId} AND archived_at IS NULL`,
+    );
+    return row?.tools ?? null;
   }
 }
 

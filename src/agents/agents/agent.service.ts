@@ -59,7 +59,7 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
 export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersionRow, AgentVersionDto> {
   constructor(
     kit: ResourceKit,
-    agents: AgentRepository,
+    private readonly agents: AgentRepository,
     private readonly references: AgentReferences,
   ) {
     super(kit, agents, AGENT, toAgentVersionDto);
@@ -94,9 +94,8 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   }
 
   /** Returns the tools that a live agent declares now, without an access check; null for an unknown or archived agent. */
-  async declaredTools(scope: OrgScope, id: string): Promise<readonly AgentTool[] | null> {
-    const row = await this.rows.find(scope, id);
-    return row && !row.archived_at ? row.tools : null;
+  declaredTools(scope: OrgScope, id: string): Promise<readonly AgentTool[] | null> {
+    return this.agents.declaredTools(scope, id);
   }
 
   /** Errors: 400 for an unknown tool or skill; those of every change. */

@@ -189,6 +189,8 @@ export class McpServers1795824000008 extends SqlMigration {
       updated_count integer,
       archived_count integer,
       unchanged_count integer,
+      -- the first listed tools that were left out, each with its name and the reason
+      skipped jsonb,
       -- GET /mcp/v1/servers/{id}/checks: newest first
       PRIMARY KEY (server_id, check_ordinal)
     );

@@ -10,6 +10,9 @@ export class McpEndpoint1795824000018 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       principal_type text COLLATE "C" NOT NULL,
       principal_id text COLLATE "C" NOT NULL,
+      -- the tool that was called
+      server_id text COLLATE "C" NOT NULL,
+      tool_name text NOT NULL,
       content bytea NOT NULL,
       size_bytes integer GENERATED ALWAYS AS (octet_length(content)) STORED,
       created_at timestamptz NOT NULL DEFAULT now()

@@ -14,8 +14,14 @@ export interface ResultOwner {
   readonly principal: Member;
 }
 
+/** The tool that returned a result. */
+export interface ResultTool {
+  server_id: string;
+  tool_name: string;
+}
+
 /** A part of a stored result. */
-export interface StoredPart {
+export interface StoredPart extends ResultTool {
   part: Buffer;
   size_bytes: number;
 }
@@ -28,7 +34,12 @@ export class StoredResultRepository {
   constructor(private readonly database: Database) {}
 
   /** Stores a result, and deletes the caller's oldest results beyond the maximum. */
-  async insert({ scope, principal }: ResultOwner, id: string, content: Buffer): Promise<void> {
+  async insert(
+    { scope, principal }: ResultOwner,
+    id: string,
+    { server_id, tool_name }: ResultTool,
+    content: Buffer,
+  ): Promise<void> {
     const { orgId, workspaceId } = scope;
     await this.database.query(
       sql`WITH old AS (
@@ -38,8 +49,9 @@ export class StoredResultRepository {
         ), deleted AS (
           DELETE FROM mcp_stored_results WHERE result_id IN (SELECT result_id FROM old)
         )
-        INSERT INTO mcp_stored_results (result_id, org_id, workspace_id, principal_type, principal_id, content)
-        VALUES (${id}, ${orgId}, ${workspaceId}, ${principal.type}, ${principal.id}, ${content})`,
+        INSERT INTO mcp_stored_results (result_id, org_id, workspace_id, principal_type, principal_id, server_id, tool_name,
+          content)
+        VALUES (${id}, ${orgId}, ${workspaceId}, ${principal.type}, ${principal.id}, ${server_id}, ${tool_name}, ${content})`,
     );
   }
 
@@ -55,7 +67,8 @@ export class StoredResultRepository {
     const { orgId, workspaceId } = scope;
     const start = Math.min(offset, 2 ** 31 - 2) + 1;
     const [row] = await this.database.query<StoredPart>(
-      sql`SELECT substring(content FROM ${start} FOR ${length}) AS part, size_bytes FROM mcp_stored_results
+      sql`SELECT substring(content FROM ${start} FOR ${length}) AS part, size_bytes, server_id, tool_name
+        FROM mcp_stored_results
         WHERE result_id = ${id} AND org_id = ${orgId} AND workspace_id = ${workspaceId}
           AND principal_type = ${principal.type} AND principal_id = ${principal.id}
           AND created_at > now() - ${LIFETIME_SECONDS}::float8 * interval '1 second'`,

@@ -3,7 +3,7 @@ import { newId } from '#platform/ids';
 import { problem } from '#platform/problem';
 import { ServerService, ToolCaller } from '../../mcp-servers';
 import { type CallParts, partsOf, textOf, viewOf } from '../results/call-result';
-import { StoredResultRepository } from '../results/stored-result.repository';
+import { type ResultTool, StoredResultRepository } from '../results/stored-result.repository';
 import { AllowedTools } from './allowed-tools';
 import { namedTool, TOOL_NAMING_INPUT, type ToolNaming } from './mcp-server.tools';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfText, READ_BYTES, TEXT_PAGE_BYTES } from './text-pages';
@@ -61,6 +61,7 @@ export class CallTools {
         return { id: tool_id, changes: { name, server_id } };
       },
       check: async (call) => {
+        if (!call.scope.allow) return;
         const { server_id, name } = await namedTool(this.servers, call);
         await this.allowed.check(call.scope, server_id, name);
       },
@@ -71,7 +72,7 @@ export class CallTools {
         const parts = partsOf(result);
         const is_error = result.isError === true;
         return new ToolReply(
-          { tool_id, is_error, ...(await this.pageOf(call, parts)) },
+          { tool_id, is_error, ...(await this.pageOf(call, toolCall, parts)) },
           parts.media,
           is_error,
         );
@@ -90,21 +91,26 @@ export class CallTools {
       run: async ({ scope, caller, args: { result_id, offset = 0 } }) => {
         const stored = await this.results.read({ scope, ...caller }, result_id, offset, READ_BYTES);
         if (!stored) throw problem.notFound('result', result_id, 'Results can be read for one hour.');
-        const { part, size_bytes } = stored;
+        const { part, size_bytes, server_id, tool_name } = stored;
+        await this.allowed.check(scope, server_id, tool_name);
         return { result_id, ...pageOfText(part, offset, size_bytes), size_bytes };
       },
     }),
   ];
 
   /** Returns a result. If it is large, stores it and returns its beginning. */
-  private async pageOf({ scope, caller }: ToolCall<CallArguments>, parts: CallParts): Promise<object> {
+  private async pageOf(
+    { scope, caller }: ToolCall<CallArguments>,
+    called: ResultTool,
+    parts: CallParts,
+  ): Promise<object> {
     const view = viewOf(parts);
     if (Buffer.byteLength(JSON.stringify(view)) <= TEXT_PAGE_BYTES) {
       return { ...view, text: null, result_id: null, next_offset: null, size_bytes: null };
     }
     const bytes = Buffer.from(textOf(parts));
     const result_id = newId('mcpr');
-    await this.results.insert({ scope, ...caller }, result_id, bytes);
+    await this.results.insert({ scope, ...caller }, result_id, called, bytes);
     const page = pageOfText(bytes.subarray(0, READ_BYTES), 0, bytes.length);
     return { content: [], structured_content: null, ...page, result_id, size_bytes: bytes.length };
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Allow, AREAS, type Member, type Role, ROLES, workspacesWith } from '#platform/auth';
+import { type Allow, type Area, AREAS, type Member, type Role, ROLES, workspacesWith } from '#platform/auth';
 import { AgentTools } from './agent.tools';
 import { CallTools } from './call.tools';
 import { EvaluationTools } from './evaluation.tools';
@@ -24,6 +24,8 @@ interface Offer {
 export class ToolCatalogue {
   private readonly tools: readonly EndpointTool[];
   private readonly byName: ReadonlyMap<string, EndpointTool>;
+  /** The areas that open some tool. */
+  private readonly areas: readonly Area[];
   private readonly offers = new Map<string, Offer>();
 
   constructor(
@@ -39,6 +41,7 @@ export class ToolCatalogue {
   ) {
     const areas = [search, agents, skills, files, servers, calls, store, evaluation, scoring];
     this.tools = areas.flatMap(({ tools }) => tools);
+    this.areas = AREAS.filter((area) => this.tools.some((one) => one.areas.includes(area)));
     this.byName = new Map(this.tools.map((tool) => [tool.listed.name, tool]));
   }
 
@@ -68,7 +71,7 @@ export class ToolCatalogue {
 
   private offer(principal: Member): Offer {
     const roles = ROLES.filter((role) => hasRoleSomewhere(principal, role));
-    const areas = AREAS.filter((area) => principal.allow?.areas.includes(area) ?? true);
+    const areas = this.areas.filter((area) => principal.allow?.areas.includes(area) ?? true);
     const key = `${roles.join()} ${areas.join()}`;
     let offer = this.offers.get(key);
     if (!offer) {

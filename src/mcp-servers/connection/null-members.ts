@@ -15,6 +15,7 @@ const EMPTY: Readonly<Record<string, () => unknown>> = {
   capabilities: () => ({}),
   content: () => [],
   tools: () => [],
+  serverInfo: () => ({ name: '', version: '' }),
 };
 
 /**

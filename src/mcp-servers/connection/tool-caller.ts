@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
-import { problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import { checkLive } from '../../resources';
 import { ServerRepository } from '../servers/server.repository';
-import { ToolRepository } from '../servers/tool.repository';
+import { type CalledTool, ToolRepository } from '../servers/tool.repository';
 import { requestOptions } from './mcp-session';
 import { ServerConnections } from './server-connections';
-import { callProblemOf } from './server-failure';
+import { callProblemOf, excerptOf } from './server-failure';
 
 /** A call of a registered server's tool. */
 export interface ToolCall {
@@ -36,7 +36,7 @@ export class ToolCaller {
   /**
    * Runs a tool. The caller has checked the role. An error of the tool itself is a result with `isError`.
    *
-   * Errors: 404 for an unknown server or tool; 409 for an archived server; 400 if the server rejects the arguments; 504 if it is
+   * Errors: 404 for an unknown server or tool and for an archived tool; 409 for an archived server; 400 if the server rejects the arguments; 504 if it is
    * too slow; 503 if it cannot be used for another reason, including other protocol errors and requests for further input.
    */
   async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<ToolCallResult> {
@@ -45,6 +45,7 @@ export class ToolCaller {
     checkLive(server, 'server');
     const [tool] = await this.tools.findCalled(this.database, scope, call);
     if (!tool) throw problem.notFound('tool', call.tool_name);
+    if (tool.archived_at) throw archivedTool(tool, call);
     try {
       const result = await this.connections.run(server, 'call', signal, (session) =>
         session.client.callTool(
@@ -61,6 +62,12 @@ export class ToolCaller {
     }
   }
 }
+
+const archivedTool = ({ name, archived_at }: CalledTool, { server_id }: ToolCall): Problem =>
+  new Problem(
+    'not_found',
+    `The tool ${excerptOf(name)} is archived since ${archived_at!.toISOString()}: its server no longer lists it, or lists it in a form that cannot be used. POST /mcp/v1/servers/${server_id}/test names the reason.`,
+  );
 
 /** Says in the content that the structured content is missing. The SDK's client would throw instead. */
 function withStructureNote(result: ToolCallResult): ToolCallResult {

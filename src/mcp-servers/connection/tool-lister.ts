@@ -3,13 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { TimeSlice } from '#platform/concurrency';
 import { isJsonObject, JsonInputError, parseJson } from '#platform/json';
 import { schemaShapeFault } from '#platform/json-schema';
-import { memberFaults, REPEATED_NAME, toolNameFault } from '../servers/tool-faults';
+import { memberFaults, REPEATED_NAME, type SkippedTool, toolNameFault } from '../servers/tool-faults';
 import { DeclaredToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
 import { LISTED_TOOLS, type McpSession, requestOptions } from './mcp-session';
 import { excerptOf, ServerFailure } from './server-failure';
 
 /** The maximum number of pages to read, because pages may be empty. */
 const PAGES_MAX = 1_000;
+
+/** The JSON-RPC error of an unknown method. */
+const METHOD_NOT_FOUND = -32_601;
 
 /** A page of `tools/list`, whose tools are validated later. */
 interface ToolsPage {
@@ -34,12 +37,6 @@ const isPage = (value: unknown): value is ToolsPage =>
 /** The members of a tool that are stored. */
 const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
-/** A listed tool that cannot be used. */
-export interface SkippedTool {
-  name: string;
-  reason: string;
-}
-
 /** The complete list of a server's tools. */
 export interface ToolListing {
   tools: DeclaredToolDto[];
@@ -53,7 +50,7 @@ export class ToolLister {
   /**
    * Returns the tools of all pages. An empty string is a valid cursor.
    *
-   * @throws ServerFailure for an endless list, for more than 10,000 tools or 1,000 pages, and for a tool without a name
+   * @throws ServerFailure for an endless list, and for more than 10,000 tools or 1,000 pages
    */
   async list(session: McpSession): Promise<ToolListing> {
     const listing = new ListingReader();
@@ -73,12 +70,24 @@ export class ToolLister {
   private async page(session: McpSession, cursor: string | undefined): Promise<ToolsPage> {
     const params = cursor === undefined ? {} : { params: { cursor } };
     const page = session.client.request({ method: 'tools/list', ...params }, PAGE, requestOptions(session));
-    // Some servers have tools without the capability. A server that has none may return any error.
+    // Some servers have tools without the capability. The others do not know the method.
     if (session.client.getServerCapabilities()?.tools || cursor !== undefined) return page;
-    return page.catch(() => {
-      session.signal.throwIfAborted();
-      return { [LISTED_TOOLS]: [] };
+    return page.catch((error: unknown) => {
+      if (isUnknownMethod(error)) return { [LISTED_TOOLS]: [] };
+      throw error;
     });
+  }
+}
+
+/** Returns whether a server does not know the method. Servers of 2026-07-28 send the JSON-RPC error with HTTP 404. */
+function isUnknownMethod(error: unknown): boolean {
+  const { code, data } = error as { code?: unknown; data?: { text?: unknown } | null };
+  if (typeof data?.text !== 'string') return code === METHOD_NOT_FOUND;
+  try {
+    const body = JSON.parse(data.text) as { error?: { code?: unknown } | null } | null;
+    return body?.error?.code === METHOD_NOT_FOUND;
+  } catch {
+    return false;
   }
 }
 
@@ -102,18 +111,20 @@ class ListingReader implements ToolListing {
   }
 
   private add(listed: unknown): void {
-    if (!isJsonObject(listed)) throw invalid(`its tool ${this.count} must be an object`);
+    const place = `#${this.count}`;
+    if (!isJsonObject(listed)) return this.skip(place, 'must be an object');
     const name = listed['name'] as string;
     const unnamed = toolNameFault(name);
-    if (unnamed !== null) throw invalid(`its tool ${this.count}: name ${unnamed}`);
+    if (unnamed !== null) return this.skip(place, `name ${unnamed}`);
     const tool = toolOf(listed);
     const reason = this.faultOf(name, tool, listed['inputSchema']);
-    if (reason !== null) {
-      this.skipped.push({ name, reason });
-      return;
-    }
+    if (reason !== null) return this.skip(name, reason);
     this.names.add(name);
     this.tools.push(tool as unknown as DeclaredToolDto);
+  }
+
+  private skip(name: string, reason: string): void {
+    this.skipped.push({ name, reason });
   }
 
   private faultOf(name: string, tool: Record<string, unknown> | JsonInputError, schema: unknown) {

@@ -5,6 +5,13 @@ import { type DeclaredToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX, TOOL_OBJECT_
 /** The number of faults after which the checks stop. */
 const FAULTS_MAX = 100;
 
+/** A listed tool that cannot be used. */
+export interface SkippedTool {
+  /** Its place in the list, such as `#2`, if it has no valid name. */
+  name: string;
+  reason: string;
+}
+
 type Check = (value: unknown) => string | null;
 
 const text =

@@ -56,7 +56,9 @@ export type PackagedTool = Pick<
 >;
 
 /** What a call needs of a tool. */
-export type CalledTool = Pick<ToolEntity, 'name' | 'input_schema'> & { has_output_schema: boolean };
+export type CalledTool = Pick<ToolEntity, 'name' | 'input_schema' | 'archived_at'> & {
+  has_output_schema: boolean;
+};
 
 /** The search document of a tool. */
 export type ToolDocument = SearchDocument & { serverId: string };
@@ -138,12 +140,11 @@ export class ToolRepository extends OrgScopedRepository<ToolEntity> {
     );
   }
 
-  /** Finds a live tool of a server by its name. */
+  /** Finds a tool of a server by its name, archived or not. */
   findCalled(on: SqlExecutor, scope: Scope, { server_id, tool_name }: ToolReference): Promise<CalledTool[]> {
     return on.query<CalledTool>(
-      sql`SELECT name, input_schema, output_schema IS NOT NULL AS has_output_schema FROM mcp_tools
-        WHERE server_id = ${server_id} AND name = ${tool_name} AND workspace_id = ${scope.workspaceId}
-          AND archived_at IS NULL`,
+      sql`SELECT name, input_schema, output_schema IS NOT NULL AS has_output_schema, archived_at FROM mcp_tools
+        WHERE server_id = ${server_id} AND name = ${tool_name} AND workspace_id = ${scope.workspaceId}`,
     );
   }
 

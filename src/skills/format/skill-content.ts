@@ -23,11 +23,11 @@ export interface SkillContent {
   size_bytes: number;
 }
 
-/** Returns the content of an uploaded directory. Throws `SkillFault`. */
-export function contentOfDirectory(uploaded: readonly UploadedFile[]): SkillContent {
-  const files = directoryOf(uploaded);
+/** Returns the content of a directory. Throws `SkillFault`. @param isUpload whether to reject misspelt names of members */
+export function contentOfDirectory(directory: readonly UploadedFile[], isUpload = false): SkillContent {
+  const files = directoryOf(directory);
   const { content } = files.find(({ path }) => path === SKILL_MD)!;
-  return contentOf(SkillMd.read(content!).members, files);
+  return contentOf(SkillMd.read(content!, isUpload).members, files);
 }
 
 /** Returns the content of a skill whose SKILL.md is written from members, with further files. Throws `SkillFault`. */

@@ -42,19 +42,34 @@ export const skillFile = ({ path, content }: UploadedFile): SkillFile => ({
  * bytes, and a missing SKILL.md.
  */
 export function directoryOf(uploaded: readonly UploadedFile[]): SkillFile[] {
-  const own = uploaded.filter(({ path }) => !isSystemFile(path));
-  const indexOf = (file: UploadedFile): number => uploaded.indexOf(file);
-  for (const file of own) checkPath(file.path, indexOf(file));
+  const own = uploaded
+    .map(({ path, content }, index) => ({ path, content, index }))
+    .filter(({ path }) => !isSystemFile(path));
   checkAmount(own);
+  for (const { path, index } of own) checkPath(path, index);
   const shared = commonDirectory(own.map(({ path }) => path)).length;
   const files = own.map(({ path, content }) => ({ path: path.slice(shared), content }));
-  checkDistinct(files, (file) => indexOf(own[file]!));
+  checkDistinct(files, (file) => own[file]!.index);
   if (!files.some(({ path }) => path === SKILL_MD)) {
-    const other = files.find(({ path }) => path.toLowerCase() === SKILL_MD.toLowerCase());
-    const advice = other ? `Rename ${quotedPath(other.path)}.` : 'Every skill needs one.';
-    throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory. ${advice}`);
+    throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory. ${adviceFor(files)}`);
   }
   return sorted(files.map(skillFile));
+}
+
+/** The maximum number of directories that an advice names. */
+const NAMED_MAX = 5;
+
+/** Says what to do about files without a SKILL.md at the top. */
+function adviceFor(files: readonly UploadedFile[]): string {
+  const other = files.find(({ path }) => path.toLowerCase() === SKILL_MD.toLowerCase());
+  if (other) return `Rename ${quotedPath(other.path)}.`;
+  const directories = files
+    .filter(({ path }) => path.endsWith(`/${SKILL_MD}`))
+    .map(({ path }) => quotedPath(path.slice(0, -SKILL_MD.length)));
+  if (directories.length === 0) return 'Every skill needs one.';
+  const names = directories.slice(0, NAMED_MAX).join(', ');
+  const more = directories.length > NAMED_MAX ? ` and ${directories.length - NAMED_MAX} more` : '';
+  return `These directories have one: ${names}${more}. Upload each skill separately.`;
 }
 
 export const sorted = (files: SkillFile[]): SkillFile[] =>

@@ -106,6 +106,14 @@ describe('SkillMd', () => {
     expect(() => SkillMd.create(PLAIN).edit(input)).toThrow(/cannot be edited/);
   });
 
+  it('keeps misspelt names that are stored, and rejects them in an upload', () => {
+    const bytes = Buffer.from('---\nname: a\ndescription: d\nlicence: MIT\n---\n\nbody');
+    expect(() => SkillMd.read(bytes, true)).toThrow();
+    const read = SkillMd.read(bytes);
+    const edited = read.edit({ ...read.members, description: 'e' });
+    expect(edited.bytes.toString()).toBe('---\nname: a\ndescription: e\nlicence: MIT\n---\n\nbody');
+  });
+
   it('accepts a file that ends with its frontmatter', () => {
     const read = SkillMd.read(Buffer.from('---\nname: a\ndescription: d\n---'));
     expect(read.members.instructions).toBe('');

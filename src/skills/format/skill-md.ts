@@ -38,15 +38,15 @@ export class SkillMd {
     this.members = { ...frontmatter, instructions: instructionsIn(parts) };
   }
 
-  /** Reads a SKILL.md. Throws `SkillFault`. */
-  static read(bytes: Buffer): SkillMd {
+  /** Reads a SKILL.md. Throws `SkillFault`. @param isUpload whether to reject misspelt names of members */
+  static read(bytes: Buffer, isUpload = false): SkillMd {
     if (bytes.length > SKILL_MD_MAX) throw new SkillFault(TOO_LARGE, null, 'instructions');
     const text = textOf(bytes);
     if (text.includes('\0')) throw new SkillFault(`${SKILL_MD} must not contain NUL characters.`);
     const parts = partsOf(text);
     const document = parseFrontmatter(parts.frontmatter);
     const reader = new FrontmatterReader(document);
-    reader.checkSpelling();
+    if (isUpload) reader.checkSpelling();
     return new SkillMd(
       bytes,
       parts,

@@ -4,7 +4,7 @@ import { SkillFault } from './skill.fault';
 /** Returns why the lines after `name: a`, which is the second line of the file, are rejected. */
 function faultOf(lines: string): string {
   try {
-    SkillMd.read(Buffer.from(`---\nname: a\n${lines}\n---\n\nbody`));
+    SkillMd.read(Buffer.from(`---\nname: a\n${lines}\n---\n\nbody`), true);
   } catch (error) {
     if (error instanceof SkillFault) return error.detail;
     throw error;

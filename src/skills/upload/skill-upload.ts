@@ -155,7 +155,7 @@ async function readZip(zip: Buffer): Promise<UploadedFile[]> {
 
 function uploadOf(workspaceId: string | undefined, files: readonly UploadedFile[]): SkillUpload {
   try {
-    const content = contentOfDirectory(files);
+    const content = contentOfDirectory(files, true);
     return { workspaceId, name: content.members.name, contentFor: () => content };
   } catch (error) {
     throw toBodyProblem(error);

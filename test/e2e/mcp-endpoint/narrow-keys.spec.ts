@@ -88,6 +88,22 @@ describe('a key that is narrower than its account, at the MCP endpoint', () => {
     ]);
   });
 
+  it('reads only results of its tools', async () => {
+    const caller = await withKey({ tools: ['remote/repeat'] });
+    const called = await use(caller, 'call_mcp_tool', {
+      server_id: serverId,
+      tool_name: 'repeat',
+      arguments: { count: 100_000 },
+    });
+    const { result_id } = called.structuredContent;
+    expect(refusalOf(await use(caller, 'read_result', { result_id }))).toBeNull();
+    const other = await withKey({ tools: ['remote/echo'] });
+    expect(refusalOf(await use(other, 'read_result', { result_id }))).toEqual([
+      'forbidden',
+      expect.stringContaining('`remote/repeat`'),
+    ]);
+  });
+
   it('sees only its tools, unless it may read', async () => {
     const client = await withKey({ tools: ['remote/echo'] });
     expect(itemsIn(await use(client, 'list_mcp_servers'))).toEqual(['remote']);

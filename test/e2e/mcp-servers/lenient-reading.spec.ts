@@ -53,6 +53,7 @@ const QUIRKS: [string, Script, object][] = [
   ],
   ['the capability `tools`', described(() => ({ capabilities: { tools: null } })), DONE],
   ['`capabilities`', described(() => ({ capabilities: null })), DONE],
+  ['`serverInfo`', described(({ serverInfo }) => (serverInfo ? { serverInfo: null } : {})), DONE],
   ['`nextCursor` and `_meta` of a list', listed(() => ({ nextCursor: null, _meta: null })), DONE],
   [
     'members of a tool',
@@ -162,7 +163,7 @@ describe('a server that sends null for', () => {
     });
   });
 
-  it('its list of tools has none', async () => {
+  it('`tools` has an empty list of tools', async () => {
     for (const kind of SCRIPTED_KINDS) {
       await withServer(
         kind,
@@ -172,6 +173,28 @@ describe('a server that sends null for', () => {
           expect([kind, body.ok, body.tools?.added]).toEqual([kind, true, []]);
         },
       );
+    }
+  });
+
+  it('`capabilities` keeps its tools while it fails to list them', async () => {
+    const broken = { error: { code: -32603, message: 'out of order' } };
+    const unknown = { error: { code: -32601, message: 'Method not found' } };
+    for (const kind of SCRIPTED_KINDS) {
+      let failure: object | number | null = null;
+      const script: Script = {
+        ...described(() => ({ capabilities: null })),
+        'tools/list': (usual) => (failure as never) ?? { result: usual },
+      };
+      await withServer(kind, script, async (path) => {
+        expect((await on.editor.post(`${path}/refresh`)).body.added).toEqual(['a']);
+        for (failure of [502, 401, 0, broken]) {
+          const { status } = await on.editor.post(`${path}/refresh`);
+          const { items } = (await on.editor.get(`${path}/tools`)).body;
+          expect([kind, failure, status, items.length]).toEqual([kind, failure, 503, 1]);
+        }
+        failure = unknown;
+        expect([kind, (await on.editor.post(`${path}/refresh`)).body.archived]).toEqual([kind, ['a']]);
+      });
     }
   });
 
@@ -198,7 +221,7 @@ describe('a server that sends null for', () => {
     }
   });
 
-  it('arguments gets them unchanged', async () => {
+  it('nothing gets null arguments unchanged', async () => {
     const echo: Script = {
       'tools/call': (_, params) => ({ result: { content: [], structuredContent: params } }),
     };

@@ -270,23 +270,38 @@ describe('the tools of a server', () => {
     });
   });
 
-  it.each<[string, unknown[], string]>([
-    ['have no name', [fakeTool('')], 'its tool 1: name must have 1 to 255 characters'],
-    ['are not objects', [fakeTool('a'), 7], 'its tool 2 must be an object'],
-    ['have a number as their name', [fakeTool(7 as never)], 'its tool 1: name must be a string'],
-    [
-      'have half a surrogate pair as their name',
-      [fakeTool('\ud800', { title: '\ud800' })],
-      'its tool 1: name must not contain half of a surrogate pair',
-    ],
-  ])('are rejected if they %s', async (_, tools, reason) => {
+  it('are left out by their place if they have no valid name', async () => {
     remote = await FakeMcpServer.start('sessions');
-    remote.offer(tools as never);
+    const names = ['', 7, null, undefined, 'n'.repeat(300), 'a\u0000', '\ud800'];
+    remote.offer([...names.map((name) => fakeTool(name as never)), null, 'a', fakeTool('a')] as never);
     const path = await registered();
-    const { body } = await on.editor.post(`${path}/test`);
-    expect(body).toMatchObject({ ok: false, error: { kind: 'protocol' } });
-    expect(body.error.message).toContain(reason);
-    expect(await toolsOf(path)).toEqual([]);
+    const refreshed = await refresh(path);
+    const skipped = [
+      'name must have 1 to 255 characters',
+      'name must be a string',
+      'name must be a string',
+      'name must be a string',
+      'name must have 1 to 255 characters',
+      'name must not contain control characters',
+      'name must not contain half of a surrogate pair',
+      'must be an object',
+      'must be an object',
+    ].map((reason, index) => ({ name: `#${index + 1}`, reason }));
+    expect(refreshed).toMatchObject({ added: ['a'], skipped });
+    const [check] = (await on.editor.get(`${path}/checks`)).body.items;
+    expect(check.skipped).toEqual(skipped);
+  });
+
+  it('that are left out are named by checks, the first 20 of them', async () => {
+    remote = await FakeMcpServer.start();
+    const path = await registered();
+    await refresh(path);
+    remote.offer(Array.from({ length: 21 }, (_, index) => fakeTool(`t${index}`, { inputSchema: null })));
+    await refresh(path);
+    remote.offerPages(() => ({ tools: 7 }) as never);
+    await on.editor.post(`${path}/test`);
+    const { items } = (await on.editor.get(`${path}/checks`)).body;
+    expect(items.map((one: any) => one.skipped?.length ?? null)).toEqual([null, 20, 0]);
   });
 
   it('are read once for concurrent refreshes', async () => {

@@ -16,8 +16,11 @@ interface Request {
 /** The members of a response in addition to `jsonrpc` and `id`. */
 export type ScriptedResponse = Record<string, unknown>;
 
-/** Changes the responses of a server, by method. */
-export type Script = Record<string, (usual: any, params: Record<string, unknown>) => ScriptedResponse>;
+/** Changes the responses of a server, by method. A number is the status of an HTTP error; 0 closes the connection. */
+export type Script = Record<
+  string,
+  (usual: any, params: Record<string, unknown>) => ScriptedResponse | number
+>;
 
 const CURRENT = '2026-07-28';
 const INFO = { name: 'scripted', version: '1' };
@@ -62,7 +65,10 @@ export class ScriptedMcpServer {
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const message = (await json(request)) as Request;
     if (message.id === undefined) return void response.writeHead(202).end();
-    const text = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...this.responseTo(message) });
+    const scripted = this.responseTo(message);
+    if (scripted === 0) return void request.socket.destroy();
+    if (typeof scripted === 'number') return void response.writeHead(scripted).end();
+    const text = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...scripted });
     if (this.kind === 'sse') {
       for (const stream of this.streams) stream.write(`event: message\ndata: ${text}\n\n`);
       response.writeHead(202).end();
@@ -74,7 +80,7 @@ export class ScriptedMcpServer {
     }
   }
 
-  private responseTo({ method, params = {} }: Request): ScriptedResponse {
+  private responseTo({ method, params = {} }: Request): ScriptedResponse | number {
     const usual = this.usual(method);
     const scripted = this.script[method] ?? this.script['*'];
     return usual['result'] && scripted ? scripted(usual['result'], params) : usual;

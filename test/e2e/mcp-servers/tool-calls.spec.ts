@@ -114,7 +114,8 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a', {}, undefined, other))).toEqual(missing);
     remote.offer([]);
     await on.editor.post(`${SERVERS}/${id}/refresh`);
-    expect(await failureOf(call(id, 'a'))).toEqual(missing);
+    const archived = expect.stringContaining(`POST ${SERVERS}/${id}/test names the reason.`);
+    expect(await failureOf(call(id, 'a'))).toEqual([404, 'not_found', archived]);
     expect(remote.count('tools/call')).toBe(0);
   });
 

@@ -69,7 +69,7 @@ describe('the structure of an archive', () => {
     },
   );
 
-  it('is recognized in a form without its extension, and rejected if it is none', async () => {
+  it('is recognized in a form without its extension, and rejected if it is not a zip file', async () => {
     const name = newName();
     const answer = await callers.uploadForm([
       ['blob', zipOf([{ name: 'SKILL.md', content: skillMd(name) }])],
@@ -79,6 +79,16 @@ describe('the structure of an archive', () => {
     expect([refused.status, refused.body.detail]).toEqual([
       400,
       'The file is not a valid zip archive, or is truncated.',
+    ]);
+  });
+
+  it('is rejected with the directories of its skills if it has several', async () => {
+    const { status, body } = await callers.upload(
+      zipOf(['a', 'b'].map((name) => ({ name: `all/${name}/SKILL.md`, content: skillMd(name) }))),
+    );
+    expect([status, body.detail]).toEqual([
+      400,
+      'There is no SKILL.md at the top of the directory. These directories have one: "a/", "b/". Upload each skill separately.',
     ]);
   });
 

@@ -35,6 +35,14 @@ export class ServerInfoDto {
   title!: string | null;
 }
 
+/** A listed tool that cannot be used. */
+export class SkippedToolDto {
+  /** The name, or the place in the list, such as `#2`, if it has no valid name. */
+  name!: string;
+  /** The member of the tool that is invalid, and its rule. */
+  reason!: string;
+}
+
 /** A check of a server by the schedule, `test` or `refresh`. Checks never change. */
 export class ServerCheckDto {
   server_id!: string;
@@ -57,16 +65,12 @@ export class ServerCheckDto {
   /** Null if the check failed, because a failed check does not change the tools. */
   @ApiProperty({ type: ToolCountsDto, nullable: true })
   tools!: ToolCountsDto | null;
+  /** The first 20 listed tools that were left out. Null if the check failed. */
+  @ApiProperty({ type: [SkippedToolDto], nullable: true })
+  skipped!: SkippedToolDto[] | null;
 }
 
 export class ServerCheckPageDto extends PageOf(ServerCheckDto) {}
-
-/** A listed tool that cannot be used. */
-export class SkippedToolDto {
-  name!: string;
-  /** The member of the tool that is invalid, and its rule. */
-  reason!: string;
-}
 
 /** The names of the tools that a refresh changed. */
 export class ToolChangesDto {

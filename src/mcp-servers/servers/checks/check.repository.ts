@@ -7,7 +7,10 @@ import type { CheckListQueryDto } from './check.dto';
 import type { CheckOutcome, CheckRow, CheckTrigger } from './check.types';
 
 const COLUMNS = `server_id, check_ordinal, trigger, checked_at, latency_ms, protocol_version, server_info, error, added_count,
-  updated_count, archived_count, unchanged_count`;
+  updated_count, archived_count, unchanged_count, skipped`;
+
+/** The maximum number of left out tools that a check stores. */
+const SKIPPED_MAX = 20;
 
 /** The condition of the servers that workers check. It must match that of `mcp_servers_due` and `mcp_servers_due_by_org`. */
 const IS_CHECKED = raw(`archived_at IS NULL AND NOT (is_system AND name = '${REGISTRY_NAME}')`);
@@ -45,7 +48,7 @@ export class CheckRepository {
    * @param server the server at the start of the check
    */
   async record(server: ServerEntity, trigger: CheckTrigger, outcome: CheckOutcome): Promise<void> {
-    const { error, latencyMs, protocolVersion, serverInfo, changes } = outcome;
+    const { error, latencyMs, protocolVersion, serverInfo, changes, skipped } = outcome;
     const at = new Date();
     const json = (value: object | null): string | null => (value ? JSON.stringify(value) : null);
     const target = join(
@@ -61,11 +64,13 @@ export class CheckRepository {
           RETURNING server_id, org_id, workspace_id, check_ordinal
         )
         INSERT INTO mcp_server_checks (server_id, check_ordinal, org_id, workspace_id, trigger, checked_at, latency_ms,
-          protocol_version, server_info, error, added_count, updated_count, archived_count, unchanged_count)
+          protocol_version, server_info, error, added_count, updated_count, archived_count, unchanged_count,
+          skipped)
         SELECT server_id, check_ordinal, org_id, workspace_id, ${trigger}, ${at}::timestamptz, ${latencyMs}::integer,
           ${protocolVersion}::text, ${json(serverInfo)}::jsonb, ${json(error)}::jsonb,
           ${changes && changes.added.length}::integer, ${changes && changes.updated.length}::integer,
-          ${changes && changes.archived.length}::integer, ${changes && changes.unchangedCount}::integer
+          ${changes && changes.archived.length}::integer, ${changes && changes.unchangedCount}::integer,
+          ${json(skipped && skipped.slice(0, SKIPPED_MAX))}::jsonb
         FROM server`,
     );
   }

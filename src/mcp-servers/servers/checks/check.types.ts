@@ -1,4 +1,5 @@
 import type { Failure } from '../server-health';
+import type { SkippedTool } from '../tool-faults';
 import type { ToolChanges } from '../tool-store';
 
 /** What triggered a check: the schedule, or a request to `test` or `refresh`. */
@@ -20,6 +21,7 @@ export interface CheckOutcome {
   protocolVersion: string | null;
   serverInfo: ServerInfo | null;
   changes: ToolChanges | null;
+  skipped: SkippedTool[] | null;
 }
 
 /** A stored check. */
@@ -36,4 +38,5 @@ export interface CheckRow {
   updated_count: number | null;
   archived_count: number | null;
   unchanged_count: number | null;
+  skipped: SkippedTool[] | null;
 }

@@ -11,7 +11,8 @@ import type { McpSession } from '../../connection/mcp-session';
 import { ServerConnections } from '../../connection/server-connections';
 import { ServerFailure } from '../../connection/server-failure';
 import type { Failure } from '../server-health';
-import { type SkippedTool, ToolLister } from '../../connection/tool-lister';
+import type { SkippedTool } from '../tool-faults';
+import { ToolLister } from '../../connection/tool-lister';
 
 /** The result of a refresh. */
 export interface RefreshedServer {
@@ -115,6 +116,7 @@ const failed = (error: Failure): CheckOutcome => ({
   protocolVersion: null,
   serverInfo: null,
   changes: null,
+  skipped: null,
 });
 
 function describe({ client }: McpSession): Pick<RefreshedServer, 'protocolVersion' | 'serverInfo'> {
