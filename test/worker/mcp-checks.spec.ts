@@ -61,6 +61,7 @@ describe('the workers', () => {
         server_info: { name: 'fake', version: '1.2.3', title: null },
         error: null,
         tools: { added_count: 1, updated_count: 0, archived_count: 0, unchanged_count: 0 },
+        skipped: [],
       },
     ]);
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
