@@ -4,7 +4,7 @@ import { NO_USAGE, sumOfUsage, type Usage } from '../formats/usage';
 import { NO_COUNTS, type UsageRow } from '../usage/usage.repository';
 import { UsageWriter } from '../usage/usage.writer';
 import { BYTES_PER_TOKEN, costOfCall } from './call-budgets';
-import type { Attempt, Call, CallOutcome, Recorded } from './call.types';
+import type { Call, CallOutcome, Recorded } from './call.types';
 import { type EndedCall, spanOf, SpanWriter } from './span.writer';
 
 /** Records calls: their usage, cost and span. */
@@ -65,21 +65,20 @@ export class CallRecorder {
     const { caller, model, progress } = call;
     const { target, attempts } = progress;
     const used = isCached ? NO_USAGE : usage;
-    const key = {
+    const own = attempts.filter((attempt) => attempt.target === target);
+    const row: UsageRow = {
       workspace_id: model.workspace_id,
       day: new Date(ended.endedAt).toISOString().slice(0, 10),
       model_id: model.model_id,
       principal_id: caller.principalId,
-      org_id: caller.orgId,
-    };
-    const row: UsageRow = {
-      ...key,
       provider_id: target?.provider.provider_id ?? '',
       upstream_model: target?.upstream_model ?? '',
+      org_id: caller.orgId,
       call_count: 1,
       failed_count: error === null ? 0 : 1,
       cached_count: isCached ? 1 : 0,
-      ...countsOf(attempts.filter((attempt) => attempt.target === target)),
+      attempts: own.length,
+      failed_attempts: own.filter(({ isFailed }) => isFailed).length,
       unpriced_count: costUsd === null ? 1 : 0,
       input_tokens: used.inputTokens ?? 0,
       output_tokens: used.outputTokens ?? 0,
@@ -87,13 +86,14 @@ export class CallRecorder {
       cache_write_tokens: used.cacheWriteTokens ?? 0,
       cost_usd: costUsd ?? 0,
     };
-    const otherAttempts = attempts.filter((attempt) => attempt.target !== target);
-    const others = otherAttempts.map((attempt) => ({
-      ...key,
+    const elsewhere = attempts.filter((attempt) => attempt.target !== target);
+    const others = elsewhere.map((attempt) => ({
+      ...row,
+      ...NO_COUNTS,
       provider_id: attempt.target.provider.provider_id,
       upstream_model: attempt.target.upstream_model,
-      ...NO_COUNTS,
-      ...countsOf([attempt]),
+      attempts: 1,
+      failed_attempts: attempt.isFailed ? 1 : 0,
     }));
     // all are written concurrently, and none rejects
     const counted = this.usage.add({ row, others, serviceAccountId: caller.serviceAccountId });
@@ -101,11 +101,6 @@ export class CallRecorder {
     await Promise.all([counted, ...progress.writes]);
   }
 }
-
-const countsOf = (attempts: readonly Attempt[]): Pick<UsageRow, 'attempts' | 'failed_attempts'> => ({
-  attempts: attempts.length,
-  failed_attempts: attempts.filter(({ isFailed }) => isFailed).length,
-});
 
 /** Returns the reported usage, with estimates for the parts that are missing or too low. */
 const estimateUsage = ({ body }: Call, reported: Usage, answeredLength: number): Usage => ({
