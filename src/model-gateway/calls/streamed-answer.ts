@@ -50,7 +50,7 @@ export class StreamedAnswer {
   /** Adds a chunk of a chat completion. */
   addChunk(chunk: JsonObject): void {
     const choices = listOf(chunk.choices);
-    choices.forEach((one) => this.addChoice(objectOf(one)));
+    for (const one of choices) this.addChoice(objectOf(one));
     const choice = objectOf(choices[0]);
     this.describe(chunk.id, chunk.model, choice.finish_reason);
     const delta = objectOf(choice.delta);
@@ -71,8 +71,9 @@ export class StreamedAnswer {
 
   private addChoice({ index: at, finish_reason: reason }: JsonObject): void {
     const index = at ?? 0;
-    if (this.choices.size === CHOICES_MAX && !this.choices.has(index)) return;
-    this.choices.set(index, this.choices.get(index) === true || nameOf(reason) !== undefined);
+    const isKnown = this.choices.has(index);
+    if (isKnown ? nameOf(reason) === undefined : this.choices.size === CHOICES_MAX) return;
+    this.choices.set(index, nameOf(reason) !== undefined);
   }
 
   private addCall(delta: JsonObject): void {

@@ -256,7 +256,10 @@ async function* readParts(
     const parts: Buffer[] = [];
     for (const event of events) {
       // another target may still be called after a ping
-      if (!translation.isDone && (hasStarted || !isPing(event))) parts.push(translation.push(event));
+      if (translation.isDone || (!hasStarted && isPing(event))) continue;
+      const part = translation.push(event);
+      hasStarted ||= part.length > 0;
+      parts.push(part);
     }
     return Buffer.concat(parts);
   };
@@ -264,7 +267,6 @@ async function* readParts(
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       if (!hasStarted) onActivity();
       const bytes = translated(reader.push(chunk as Buffer));
-      hasStarted ||= bytes.length > 0;
       if (bytes.length > 0) yield bytes;
       if (translation.isDone) return;
     }

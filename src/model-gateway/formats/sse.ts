@@ -13,9 +13,12 @@ export interface SseEvent {
 }
 
 const PING = /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/;
+/** Maximum characters of a ping. Longer data need not be searched. */
+const PING_MAX = 64;
 
 /** Tells whether an event only keeps the connection alive. Anthropic and some other servers send it. */
-export const isPing = ({ event, data }: SseEvent): boolean => event === 'ping' || PING.test(data);
+export const isPing = ({ event, data }: SseEvent): boolean =>
+  event === 'ping' || (data.length <= PING_MAX && PING.test(data));
 
 /** The error for an event or a comment that is larger than the reader accepts. */
 export class SseTooLarge extends Error {
