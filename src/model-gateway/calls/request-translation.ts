@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parsePlain } from '#platform/http';
 import { problem } from '#platform/problem';
+import { withoutBlankTexts } from '../formats/blank-texts';
 import { toMessagesRequest } from '../formats/chat-to-messages';
 import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../formats/json-shape';
 import { toChatRequest } from '../formats/messages-to-chat';
@@ -10,7 +11,7 @@ import { tokensOf } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { CallFailure } from './call-failure';
 import { type CallFormat, type RequestFacts, wireFormatOf } from './call.types';
-import { splice } from './json-splice';
+import { type Replacements, splice } from './json-splice';
 
 const MODEL_MAX = 255;
 
@@ -64,10 +65,7 @@ export function translateRequest(body: Buffer, { format, kind, model, isStream }
   const text = body.toString();
   try {
     if (wireFormatOf(kind, format) === format) {
-      // providers report the usage of a stream only on request
-      const usage: Record<string, string> =
-        format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
-      return splice(text, { model: JSON.stringify(model), ...usage });
+      return splice(text, { model: JSON.stringify(model), ...nativeChanges(text, format, isStream) });
     }
     const request = TRANSLATIONS[`${kind} ${format}`]!(JSON.parse(text) as JsonObject);
     return JSON.stringify({ ...request, model });
@@ -89,6 +87,13 @@ const untranslatable = (pointer: string, detail: string): CallFailure =>
     status: 400,
     reported: { message: detail, parameter: pointer, code: '', type: '' },
   });
+
+/** Returns the other members to change in a request that is passed on, as JSON texts. */
+function nativeChanges(text: string, format: CallFormat, isStream: boolean): Replacements {
+  if (format === 'messages') return withoutBlankTexts(text);
+  // providers report the usage of a stream only on request
+  return format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
+}
 
 function streamOptions(text: string): string {
   const { stream_options } = JSON.parse(text) as JsonObject;
