@@ -9,12 +9,11 @@ import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
 import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
 import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
-import { ScoreRunService } from './scoring/score-runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 
 const RECORD_WORDS_MS = 1_000;
 const RULES_MS = 3_000;
-const LOST_RUNS_MS = 10_000;
+const RUN_TURNS_MS = 500;
 const CLEAN_UP_MS = 10 * 60_000;
 
 /** The part of evaluation that runs in a worker: scoring runs, the rules that start them, and periodic tasks. */
@@ -35,7 +34,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,
     private readonly rules: ScoringRuleRunner,
-    private readonly runs: ScoreRunService,
+    private readonly executor: ScoreRunExecutor,
     private readonly batches: ScoreBatchService,
     private readonly judges: JudgeService,
     private readonly judgeRepository: JudgeRepository,
@@ -45,7 +44,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.tasks.every('record words', RECORD_WORDS_MS, () => this.recordWords.fill());
     this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
-    this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
+    this.tasks.every('turns of scoring runs', RUN_TURNS_MS, () => this.executor.executeWaiting());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
     this.tasks.every('old judge answers', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
     this.tasks.every('old judge features', CLEAN_UP_MS, () => this.judgeRepository.deleteOldFeatures());

@@ -235,7 +235,7 @@ describe('a judge', () => {
         `UPDATE score_runs SET run_status = 'running', lease_token = NULL, finished_at = NULL WHERE score_run_id = $1`,
         key,
       );
-      await worker.get(ScoreRunExecutor).execute(run.score_run_id);
+      await worker.get(ScoreRunExecutor).executeNext();
       expect(judge.requests).toHaveLength(1);
       expect(await fixture.scoring.run(run.score_run_id)).toMatchObject({
         run_status: 'succeeded',

@@ -98,6 +98,7 @@ describe('the digest of a judge', () => {
       return scoring({
         owner: scorer.workspace_id,
         signal: new AbortController().signal,
+        stopping: new AbortController().signal,
         lendSlot: (signal, waiting) => waiting(signal),
         cache: 'read',
         budget: new Budget(null),

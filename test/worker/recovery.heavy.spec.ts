@@ -1,5 +1,3 @@
-import { getQueueToken } from '@nestjs/bullmq';
-import type { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import {
   createTestApp,
@@ -9,9 +7,7 @@ import {
   until,
   WorkerProcess,
 } from '#testing';
-import { JobQueue, WorkerShutdown } from '#platform/jobs';
-import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
-import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
+import { WorkerShutdown } from '#platform/jobs';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
@@ -78,14 +74,6 @@ describeOnBothQueues('a scoring run', (env) => {
       `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
       runId,
     );
-  /** Returns the number of jobs in the queue for a run. */
-  const jobsOf = async (runId: string): Promise<number> => {
-    // Jobs that were committed last may not have reached Redis yet.
-    if (env.REDIS_URL) await app.get(JobOutbox).flush();
-    const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);
-    const jobs = await queue.getJobs();
-    return jobs.filter((job) => (job.data as { score_run_id: string }).score_run_id === runId).length;
-  };
   /** Expects that every target of a run was scored once, and that its result shows the score. */
   const expectScoredOnce = async (run: any, count: number): Promise<void> => {
     const results = await on.resultsOf(run.score_run_id);
@@ -145,28 +133,23 @@ describeOnBothQueues('a scoring run', (env) => {
 
     const next = await newWorker();
     await expireLease(run.score_run_id);
-    await next.get(ScoreRunExecutor).execute(run.score_run_id);
+    await next.get(ScoreRunExecutor).executeNext();
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 40);
     const results = (await on.resultsOf(run.score_run_id)).map((one) => one.score_id as string);
     expect(results).toEqual(expect.arrayContaining(scoreIds));
   }, 180_000);
 
-  it('is enqueued again when its job is lost', async () => {
+  it('is executed when its job is lost', async () => {
     const run = await runOver(2);
     await loseJobs(app, env);
-    await inDatabase(
-      `UPDATE score_runs SET created_at = now() - interval '1 minute' WHERE score_run_id = $1`,
-      run.score_run_id,
-    );
-    const worker = await newWorker();
+    await newWorker();
     gate.release({ open: true });
-    await worker.get(ScoreRunService).requeueLostRuns();
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 2);
   });
 
-  it('is enqueued again when its worker and its job are lost', async () => {
+  it('is executed when its worker and its job are lost', async () => {
     const run = await runOver(2);
     await loseJobs(app, env);
     await inDatabase(
@@ -174,36 +157,10 @@ describeOnBothQueues('a scoring run', (env) => {
               lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
       run.score_run_id,
     );
-    const worker = await newWorker();
+    await newWorker();
     gate.release({ open: true });
-    await worker.get(ScoreRunService).requeueLostRuns();
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 2);
-  });
-
-  it('is not enqueued twice while it waits in the queue', async () => {
-    const run = await runOver(2);
-    await inDatabase(
-      `UPDATE score_runs SET created_at = now() - interval '1 hour' WHERE score_run_id = $1`,
-      run.score_run_id,
-    );
-    await app.database.transaction((tx) =>
-      app.get(JobQueue).enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]),
-    );
-    // No worker takes the job.
-    await app.get(ScoreRunService).requeueLostRuns();
-    const requeued = await inDatabase(
-      'SELECT requeued_at FROM score_runs WHERE score_run_id = $1',
-      run.score_run_id,
-    );
-    expect(requeued).toEqual([{ requeued_at: expect.any(Date) }]);
-    expect(await jobsOf(run.score_run_id)).toBe(1);
-
-    await newWorker();
-    await gate.holds(2);
-    gate.release({ open: true });
-    await on.finished(run.score_run_id);
-    expect(gate.requests).toHaveLength(2);
   });
 
   if (env.REDIS_URL) return; // the rest does not depend on the queue
@@ -212,7 +169,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const [first, second] = [await newWorker(), await newWorker()];
     const run = await runOver(3);
     await gate.holds(3);
-    for (const worker of [first, second]) await worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    for (const worker of [first, second]) await worker.get(ScoreRunExecutor).executeNext();
     expect(gate.heldCount).toBe(3);
     gate.release();
     await on.finished(run.score_run_id);
@@ -227,7 +184,7 @@ describeOnBothQueues('a scoring run', (env) => {
     await gate.holds(2);
     const second = await newWorker();
     await expireLease(run.score_run_id);
-    const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);
+    const execution = second.get(ScoreRunExecutor).executeNext();
     await gate.holds(4);
     renewed.mockRestore();
     gate.release({ open: true });
@@ -328,7 +285,7 @@ describeOnBothQueues('a scoring run', (env) => {
     for (const { score_run_id, run_status } of await on.runsOfBatch(batch)) {
       if (run_status !== 'running') continue;
       await expireLease(score_run_id as string);
-      void next.get(ScoreRunExecutor).execute(score_run_id as string);
+      void next.get(ScoreRunExecutor).executeNext();
     }
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'succeeded',

@@ -123,7 +123,7 @@ describe('a scoring run', () => {
     // The execution that takes over the run reads the scorer again.
     const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);
-    const execution = worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    const execution = worker.get(ScoreRunExecutor).executeNext();
     while (gate.requests.length < 6) await gate.holds(gate.heldCount + 1);
     renewed.mockRestore();
     gate.release({ open: true });
@@ -225,11 +225,11 @@ describe('a scoring run', () => {
     const { run } = await on.runOver(indexes(4), JUDGE);
     await gate.holds(4);
     const executor = worker.get(ScoreRunExecutor);
-    await Promise.all([executor.execute(run.score_run_id), executor.execute(run.score_run_id)]);
+    await Promise.all([executor.executeNext(), executor.executeNext()]);
     expect((await on.run(run.score_run_id)).run_status).toBe('running');
     gate.release();
     await on.finished(run.score_run_id);
-    await executor.execute(run.score_run_id);
+    await executor.executeNext();
     expect(gate.requests).toHaveLength(4);
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(4);
   });

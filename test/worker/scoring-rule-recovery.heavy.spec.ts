@@ -97,7 +97,8 @@ describe('a scoring rule', () => {
     await rules.seen(rule, traceIds.length);
     // Does not wait until the queue notices that the worker was killed.
     const executor = worker.get(ScoreRunExecutor);
-    await Promise.all((await rules.runs(rule)).map((run) => executor.execute(run.score_run_id as string)));
+    await Promise.all((await rules.runs(rule)).map(() => executor.executeNext()));
+    for (const run of await rules.runs(rule)) await rules.on.finished(run.score_run_id as string);
     expect(await rules.scored(rule)).toEqual(traceIds.sort());
   }, 120_000);
 
@@ -224,7 +225,7 @@ describe('a scoring rule', () => {
     const worker = await newWorker();
     await worker.stopPeriodicTasks();
     // Scoring a target of a large session reads more, which is not tested here.
-    const idle = jest.spyOn(worker.get(ScoreRunExecutor), 'execute').mockResolvedValue();
+    const idle = jest.spyOn(worker.get(ScoreRunExecutor), 'executeNext').mockResolvedValue();
     let seen = 0;
     const works = await workOf(worker.get(Database), async () => {
       await rules.seen(rule, 2);

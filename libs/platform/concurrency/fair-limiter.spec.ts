@@ -54,9 +54,23 @@ describe('FairLimiter', () => {
     expect(started).toEqual(['a1', 'a2']);
     await end('a1');
     await end('a2');
-    expect(started).toEqual(['a1', 'a2', 'a3', 'b1']);
-    for (const name of ['a3', 'b1', 'a4']) await end(name);
+    expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
+    for (const name of ['b1', 'a3', 'a4']) await end(name);
     expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1']);
+  });
+
+  it('gives an organization that has half of the slots no further one while others wait that have less', async () => {
+    const { started, run, end } = controlledLimiter({ concurrency: 4 });
+    const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3'].map((name) => run(name));
+    await settle();
+    // The work of a is long, that of b is short.
+    await end('a1');
+    await end('a2');
+    await end('b1');
+    await end('b2');
+    expect(started).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'a5']);
+    for (const name of ['a3', 'a4', 'b3', 'a5']) await end(name);
+    expect(await Promise.all(all)).toHaveLength(8);
   });
 
   it('lets the workspaces of an organization take turns', async () => {

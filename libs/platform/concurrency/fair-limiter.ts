@@ -47,7 +47,8 @@ interface Waiter {
 
 /**
  * Limits how many pieces of work run at once, so that a burst takes no more memory and connections than a few requests.
- * Organizations take turns, and so do the workspaces of an organization.
+ * Organizations take turns, and so do the workspaces of an organization. An organization that has half of the slots gets no
+ * further one while others wait that have less, so that long work of one cannot fill the slots turn by turn.
  */
 export class FairLimiter {
   /** Pieces of work that run at once. */
@@ -55,6 +56,7 @@ export class FairLimiter {
   private readonly maxWaiting: number;
   private readonly maxWaitMs: number | undefined;
   private readonly share: number;
+  private readonly half: number;
   private running = 0;
   private readonly runningByOwner = new Map<string, number>();
   private readonly waiting = new FairQueue<Waiter>();
@@ -63,6 +65,7 @@ export class FairLimiter {
     const { share = Infinity, concurrency = share + 1, maxWaiting = Infinity, maxWaitMs } = options;
     this.concurrency = concurrency;
     this.share = share;
+    this.half = Math.max(1, Math.floor(concurrency / 2));
     this.maxWaiting = maxWaiting;
     this.maxWaitMs = maxWaitMs;
   }
@@ -162,24 +165,30 @@ export class FairLimiter {
     refused.refuse(reason);
   }
 
-  /** Frees the slot, and hands it to the next waiter whose organization is below its share. */
+  /** Frees the slot, and hands it to the next waiter whose organization has less than half, or else is below its share. */
   private release(owner: string): void {
     this.running--;
-    const left = this.runningByOwner.get(owner)! - 1;
+    const left = this.countOf(owner) - 1;
     if (left > 0) this.runningByOwner.set(owner, left);
     else this.runningByOwner.delete(owner);
-    const next = this.waiting.shift((one) => this.hasSlot(one));
+    const next =
+      this.waiting.shift((one) => this.hasSlot(one) && this.countOf(one) < this.half) ??
+      this.waiting.shift((one) => this.hasSlot(one));
     if (!next) return;
     this.take(next.owner);
     next.begin();
   }
 
   private hasSlot(owner: string): boolean {
-    return this.running < this.concurrency && (this.runningByOwner.get(owner) ?? 0) < this.share;
+    return this.running < this.concurrency && this.countOf(owner) < this.share;
+  }
+
+  private countOf(owner: string): number {
+    return this.runningByOwner.get(owner) ?? 0;
   }
 
   private take(owner: string): void {
     this.running++;
-    this.runningByOwner.set(owner, (this.runningByOwner.get(owner) ?? 0) + 1);
+    this.runningByOwner.set(owner, this.countOf(owner) + 1);
   }
 }

@@ -78,6 +78,7 @@ export class WorkerPool implements OnApplicationShutdown {
    * Runs one task as soon as its owner's turn comes, and returns its result.
    *
    * @param signal ends the waiting, and terminates the thread of a running task
+   * @param waiting ends only the waiting; by default, the signal does
    * @throws the signal's reason when it is aborted; 503 `service_overloaded` if too many wait; `TaskTimeout` after the
    *   deadline; `ThreadStartError`; the error of the task; an Error when the pool is closed
    */
@@ -87,8 +88,11 @@ export class WorkerPool implements OnApplicationShutdown {
     file: TaskFile<Tasks>,
     name: Name,
     input: Input<Tasks, Name>,
+    waiting: AbortSignal = signal,
   ): Promise<Result<Tasks, Name>> {
-    return this.reserve(owner, signal, file, (runTask) => runTask(name, input));
+    return this.limiter.run(owner, waiting, () =>
+      this.runNow(signal, file, { name, input, transfer: [] }),
+    ) as Promise<Result<Tasks, Name>>;
   }
 
   /**

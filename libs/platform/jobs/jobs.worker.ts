@@ -52,7 +52,7 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
   /** Tells running jobs to finish or to hand back their work, and waits for them. */
   async beforeApplicationShutdown(): Promise<void> {
     this.shutdown.begin();
-    await Promise.all(this.started.map(({ worker }) => worker.close()));
+    await Promise.all([...this.started.map(({ worker }) => worker.close()), this.shutdown.finished()]);
     this.shutdown.end();
   }
 

@@ -13,6 +13,7 @@ export class WorkerShutdown {
   /** Aborted when the time to finish is up. Give up running work. */
   readonly outOfTime = this.timeout.signal;
   private timer: NodeJS.Timeout | undefined;
+  private readonly work = new Set<Promise<unknown>>();
 
   constructor(private readonly environment: Environment) {
     setMaxListeners(0, this.stopping, this.outOfTime); // one for each running job
@@ -22,6 +23,18 @@ export class WorkerShutdown {
     if (this.stopping.aborted) return;
     this.stop.abort();
     this.timer = setTimeout(() => this.timeout.abort(), finishingMs(this.environment.SHUTDOWN_SECONDS));
+  }
+
+  /** Makes the shutdown wait for work outside of jobs. The work should observe the signals. Returns its promise. */
+  finish(work: Promise<void>): Promise<void> {
+    const ended = work.finally(() => this.work.delete(ended));
+    this.work.add(ended);
+    return ended;
+  }
+
+  /** Waits for the work outside of jobs. */
+  async finished(): Promise<void> {
+    while (this.work.size > 0) await Promise.allSettled(this.work);
   }
 
   end(): void {

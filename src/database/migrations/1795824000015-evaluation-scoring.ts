@@ -97,8 +97,8 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     CREATE INDEX score_batches_scorer ON score_batches (scorer_id, score_batch_id);
     CREATE INDEX score_batches_experiment ON score_batches (experiment_id, score_batch_id)
       WHERE experiment_id IS NOT NULL;
-    -- the number of open batches of a workspace, and abandoned requests
-    CREATE INDEX score_batches_open ON score_batches (workspace_id)
+    -- the number of open batches of an organization, and abandoned requests
+    CREATE INDEX score_batches_open ON score_batches (org_id)
       WHERE batch_status IN ('selecting', 'queued', 'running');
 
     -- The targets of open batches that are in no run yet. They move to score_targets when their run is started.
@@ -154,8 +154,10 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       takeovers integer NOT NULL DEFAULT 0,
       -- how often a worker failed to complete the run, not counting shutdowns
       failed_attempts integer NOT NULL DEFAULT 0,
-      -- when its job was last enqueued again
-      requeued_at timestamptz,
+      -- when the last worker gave it back, unless a worker has continued it since
+      released_at timestamptz,
+      -- until when it waits after a failed attempt
+      retry_at timestamptz,
       -- The oldest and the newest of the results that were scanned to select the targets. All results in between were scored,
       -- or were targets of runs, when this run was accepted, so the next selection continues outside of this range. Only a
       -- hint: results may have been replaced since, or become visible late.
@@ -193,8 +195,16 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     -- the newest scanned ranges of an experiment
     CREATE INDEX score_runs_scanned ON score_runs (scorer_id, scorer_version, grain, experiment_id, score_run_id)
       WHERE scanned_from IS NOT NULL;
-    -- the periodic task that enqueues lost jobs again
-    CREATE INDEX score_runs_unfinished ON score_runs (requeued_at NULLS FIRST) WHERE run_status IN ('queued', 'running');
+    -- workers: the organizations with queued runs and the oldest run of each; runs that were started. Requests: the number
+    -- of open runs of an organization
+    CREATE INDEX score_runs_queued ON score_runs (org_id, score_run_id) WHERE run_status = 'queued';
+    CREATE INDEX score_runs_running ON score_runs (org_id, score_run_id) WHERE run_status = 'running';
+
+    -- When a worker last claimed a run of an organization, so that organizations take turns over all workers.
+    CREATE TABLE scoring_turns (
+      org_id text COLLATE "C" PRIMARY KEY,
+      claimed_at timestamptz NOT NULL
+    );
 
     -- The targets of a run, which do not change once it is accepted. A trace has its session, if any; a session has no trace.
     CREATE TABLE score_targets (

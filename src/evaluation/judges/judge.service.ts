@@ -56,6 +56,8 @@ export interface ScoringContext {
   owner: Owner;
   /** Aborted when the score is no longer wanted. */
   signal: AbortSignal;
+  /** Aborted when a score that has not begun is left to other workers. */
+  stopping: AbortSignal;
   /** Lends the worker's slot to other targets during `waiting`; see `Permit.lend`. */
   lendSlot: <Result>(
     signal: AbortSignal,

@@ -17,6 +17,7 @@ import { ScoringService } from './score/scoring.service';
 import { ScoreBatchRepository } from './score-batches/score-batch.repository';
 import { ScoreBatchService } from './score-batches/score-batch.service';
 import { RunExecutionRepository } from './score-runs/run-execution.repository';
+import { RunTurnRepository } from './score-runs/run-turn.repository';
 import { ScoreRunRepository } from './score-runs/score-run.repository';
 import { SCORE_RUN, ScoreRunService } from './score-runs/score-run.service';
 import { ScoringMetrics } from './score-runs/scoring.metrics';
@@ -28,6 +29,7 @@ import { TargetSelector } from './targets/target-selector';
 
 const PROVIDERS = [
   RunExecutionRepository,
+  RunTurnRepository,
   ScoreBatchRepository,
   ScoreBatchService,
   ScoreRunRepository,

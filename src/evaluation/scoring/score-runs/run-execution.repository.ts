@@ -27,7 +27,7 @@ export interface ClaimedRun
   ms_left: number;
 }
 
-/** The key of a run. A job holds only the run id; claiming the run returns the workspace. */
+/** The key of a run. Claiming a run returns it. */
 export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
 
 /** Counts over the outcomes of a run. */
@@ -59,8 +59,8 @@ const isHeld = (run: RunKey, token: string): Sql =>
   sql`${isRun(run)} AND lease_token = ${token} AND run_status = 'running'`;
 
 /**
- * Claims runs for workers, stores the outcomes of their targets, and ends them. Each step of a run is one conditional
- * statement, so that only one worker takes it.
+ * Stores the outcomes of the targets of runs, and releases and ends the runs. `RunTurnRepository` claims them. Each step of a
+ * run is one conditional statement, so that only the worker that holds it takes the step.
  */
 @Injectable()
 export class RunExecutionRepository {
@@ -69,41 +69,6 @@ export class RunExecutionRepository {
     private readonly targets: ScoreTargetRepository,
     private readonly scores: ScoreRepository,
   ) {}
-
-  /**
-   * Claims a run that is queued, or whose lease has expired, and marks its batch as running. Returns null if another worker
-   * holds the run, or if it has ended or does not exist.
-   *
-   * @param seconds time until the deadline, counted from the first claim
-   */
-  async claim(runId: string, token: string, leaseMs: number, seconds: number): Promise<ClaimedRun | null> {
-    const [run] = await this.database.query<ClaimedRun>(
-      prepared(
-        'score-run.claim',
-        sql`WITH claimed AS (
-          UPDATE score_runs
-          SET run_status = 'running', lease_token = ${token}, lease_expires_at = now() + ${milliseconds(leaseMs)},
-              takeovers = takeovers + (lease_token IS NOT NULL)::integer, started_at = coalesce(started_at, now()),
-              deadline_at = coalesce(deadline_at, now() + ${seconds} * interval '1 second'), updated_at = now()
-          WHERE score_run_id = ${runId}
-            AND (run_status = 'queued'
-                 OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
-          RETURNING score_run_id, score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                    concurrency, total, takeovers, created_by, max_cost_usd, uses_cache AS cache,
-                    (SELECT coalesce(sum(s.cost_usd), 0) FROM target_outcomes s
-                     WHERE s.score_run_id = score_runs.score_run_id
-                       AND s.workspace_id = score_runs.workspace_id) AS cost_usd,
-                    (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left
-          ), started_batch AS (
-            UPDATE score_batches b SET batch_status = 'running', started_at = now(), updated_at = now()
-            FROM claimed c
-            WHERE b.score_batch_id = c.score_batch_id AND b.workspace_id = c.workspace_id AND b.batch_status = 'queued'
-          )
-          SELECT * FROM claimed`,
-      ),
-    );
-    return run ?? null;
-  }
 
   /** Returns the targets without a result. */
   targetsLeft(run: RunKey): Promise<ScoringTarget[]> {
@@ -133,15 +98,17 @@ export class RunExecutionRepository {
   }
 
   /**
-   * Releases a run, so that any worker can continue it. Returns the number of failed attempts, or 0 if this worker lost the
-   * run.
+   * Releases a run, so that any worker can continue it. The time until it continues does not count against its deadline.
+   * Returns the number of failed attempts, or 0 if this worker lost the run.
    *
-   * @param failures 1 after a failed attempt
+   * @param failures 1 after a failed attempt: the run then waits for 1, 2, 4 … s
    */
   async release(run: RunKey, token: string, failures: 0 | 1): Promise<number> {
     const [row] = await this.database.query<{ failed_attempts: number }>(
       sql`UPDATE score_runs
-        SET lease_token = NULL, lease_expires_at = NULL, failed_attempts = failed_attempts + ${failures}::integer
+        SET lease_token = NULL, lease_expires_at = NULL, released_at = now(),
+            retry_at = CASE WHEN ${failures}::integer > 0 THEN now() + power(2, failed_attempts) * interval '1 second' END,
+            failed_attempts = failed_attempts + ${failures}::integer
         WHERE ${isHeld(run, token)} RETURNING failed_attempts`,
     );
     return row?.failed_attempts ?? 0;

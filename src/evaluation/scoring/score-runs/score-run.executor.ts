@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
-import { FairLimiter, Batcher, linkedSignal, retry, type RetryPolicy, runAs } from '#platform/concurrency';
+import { Batcher, FairLimiter, linkedSignal, retry, type RetryPolicy, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
@@ -13,25 +13,17 @@ import {
   type ClaimedRun,
   type OutcomeCounts,
   RunExecutionRepository,
-  type RunKey,
   type ScoredTarget,
 } from './run-execution.repository';
+import { LEASE_MS, RunLease } from './run-lease';
+import { type RunSlot, RunSlots } from './run-slots';
+import { RunTurnRepository } from './run-turn.repository';
 import { type Outcome, SUCCEEDED } from './score-run.types';
 import type { RunEnd } from './score-run.repository';
 import { SCORE_RUN, ScoreRunService } from './score-run.service';
 import { ScoringMetrics } from './scoring.metrics';
 import { type ScoringJob, ScoringRunner, toRunnable } from './scoring-runner';
 
-/** Time after the last heartbeat at which a worker loses its run. */
-const LEASE_MS = 10_000;
-const HEARTBEAT_MS = 3_000;
-/** Delay before a failed heartbeat is retried. */
-const HEARTBEAT_RETRY_MS = 500;
-/**
- * Time without a successful heartbeat after which a worker gives up its run. While the database is unavailable, no other
- * worker can take the run, so giving up earlier would only discard the work in progress.
- */
-const UNAVAILABLE_MS = 60_000;
 /** A run ends after this many workers were lost while they held it. */
 const WORKERS_LOST_MAX = 5;
 /** A run ends after this many failed attempts to execute it. */
@@ -44,16 +36,37 @@ const UNSTORED_MAX = 2 * STORED_TOGETHER_MAX;
 /** Longest time that a result of code waits for other results to be stored with, in ms. */
 const STORED_WITHIN_MS = 250;
 
-/** Executes scoring runs. Handles their jobs. */
+/** Longest time that a job waits for a slot before it looks for a run again, in ms. */
+const SLOT_WAIT_MS = 1_000;
+/** Age from which runs that still wait while slots are free have probably lost their job. */
+const LOST_JOB_MS = 5_000;
+/** Number of organizations that can make runs give their slots back at a time. */
+const WAITING_ORGS_MAX = 10;
+
+/** A claimed run, with its lease and its slot in this process. */
+interface RunInProgress {
+  run: ClaimedRun;
+  lease: RunLease;
+  slot: RunSlot;
+}
+
+/**
+ * Executes scoring runs. A job only says that a run waits: which run is executed depends on whose turn it is, see
+ * `RunTurnRepository`, and on the slots of this process, see `RunSlots`.
+ */
 @Handles(SCORE_RUN)
 export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   readonly concurrency: number;
+  private readonly slots: RunSlots;
+  /** Claims one run at a time, so that claims of this process never exceed its slots. */
+  private readonly claims = new FairLimiter({ concurrency: 1 });
 
   constructor(
     private readonly environment: Environment,
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
     private readonly runs: ScoreRunService,
+    private readonly turns: RunTurnRepository,
     private readonly executions: RunExecutionRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
@@ -61,28 +74,81 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   ) {
     super();
     this.concurrency = environment.WORKER_RUNS;
+    this.slots = new RunSlots(environment.WORKER_RUNS);
   }
 
-  protected handle({ score_run_id }: { score_run_id: string }): Promise<void> {
-    return this.execute(score_run_id);
+  protected handle(): Promise<void> {
+    return this.executeNext();
   }
 
   /**
-   * Claims a run and scores the remaining targets. Does nothing if another worker holds the run, or it has ended. After an
-   * error, any worker may continue the run. Throws `JobHandedBack` if this process stops first. If the run has failed too
-   * often, ends it and throws `JobPoisoned`, so that its job is kept for inspection.
+   * Claims the next run, and scores its remaining targets. Waits while this process has no slot for it. Does nothing if no
+   * run waits. After an error, any worker may continue the run. Throws `JobHandedBack` if this process stops first, or the
+   * run gives its slot back. If the run has failed too often, ends it and throws `JobPoisoned`, so that its job is kept for
+   * inspection.
    */
-  async execute(runId: string): Promise<void> {
-    const token = randomUUID();
-    const run = await this.executions.claim(runId, token, LEASE_MS, this.environment.SCORE_RUN_SECONDS);
-    if (!run) return;
-    const lease = new RunLease(this.executions, run, token);
+  async executeNext(): Promise<void> {
+    for (;;) {
+      if (this.shutdown.stopping.aborted) throw new JobHandedBack();
+      const claim = await this.claim(0);
+      if (claim === 'none') return;
+      if (claim !== 'full') return this.execute(claim);
+      await this.slots.change(SLOT_WAIT_MS, this.shutdown.stopping);
+    }
+  }
+
+  /**
+   * Executes runs that no job executes: those of other organizations while the runs of one take all jobs, and those whose job
+   * or worker was lost. Then lets runs give back their slots to organizations that have none. Does not wait for the runs.
+   */
+  executeWaiting(): Promise<void> {
+    return this.shutdown.finish(this.takeTurns());
+  }
+
+  private async takeTurns(): Promise<void> {
+    while (!this.shutdown.stopping.aborted && this.slots.freeCount > 0) {
+      const claim = await this.claim(this.slots.isReserved ? 0 : LOST_JOB_MS);
+      if (claim === 'none' || claim === 'full') break;
+      void this.shutdown.finish(this.execute(claim).catch((error: unknown) => logFailure(claim.run, error)));
+    }
+    if (this.slots.freeCount > 0) return;
+    this.slots.yieldTo(await this.turns.countWaitingOrgs(WAITING_ORGS_MAX));
+  }
+
+  /**
+   * Claims the next run for a slot of this process.
+   *
+   * @param minAgeMs time after which a run that waits is claimed
+   * @returns `none` if no run waits; `full` if this process has no slot for the runs that wait
+   */
+  private claim(minAgeMs: number): Promise<RunInProgress | 'none' | 'full'> {
+    return this.claims.run('', undefined, async () => {
+      for (;;) {
+        if (this.slots.freeCount === 0) return 'full';
+        const token = randomUUID();
+        const run = await this.turns.claim({
+          token,
+          leaseMs: LEASE_MS,
+          seconds: this.environment.SCORE_RUN_SECONDS,
+          fullOrgs: this.slots.fullOrgs(),
+          minAgeMs,
+        });
+        if (run === 'lost') continue;
+        if (typeof run === 'string') return run;
+        return { run, lease: new RunLease(this.executions, run, token), slot: this.slots.take(run.org_id) };
+      }
+    });
+  }
+
+  private async execute(work: RunInProgress): Promise<void> {
+    const { run, lease, slot } = work;
     try {
-      await runAs(run.org_id, () => this.executeClaimed(run, lease));
+      await runAs(run.org_id, () => this.executeClaimed(work));
     } catch (error) {
-      throw await this.releaseAfter(run, token, error);
+      throw await this.releaseAfter(run, lease.token, error);
     } finally {
       lease.end();
+      this.slots.release(slot);
     }
   }
 
@@ -106,7 +172,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     }
   }
 
-  private async executeClaimed(run: ClaimedRun, lease: RunLease): Promise<void> {
+  private async executeClaimed({ run, lease, slot }: RunInProgress): Promise<void> {
     if (run.takeovers >= WORKERS_LOST_MAX) {
       return this.endEarly(run, {
         code: 'worker_lost',
@@ -117,10 +183,12 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(new Error('deadline')), Math.max(0, run.ms_left));
     const budget = new Budget(run.max_cost_usd, run.cost_usd);
+    const stopping = linkedSignal(this.shutdown.stopping, slot.yielding.signal);
     try {
-      await this.scoreTargets(run, lease, deadline.signal, budget);
+      await this.scoreTargets(run, lease, { deadline: deadline.signal, stopping: stopping.signal, budget });
     } finally {
       clearTimeout(timer);
+      stopping.unlink();
     }
     if (lease.lostSignal.aborted) return;
     if (deadline.signal.aborted) {
@@ -138,14 +206,13 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       });
     }
     const isFinished = await retry(() => this.finish(run, lease), whileDatabaseUnavailable(lease.lostSignal));
-    if (!isFinished && this.shutdown.stopping.aborted) throw new JobHandedBack();
+    if (!isFinished && stopping.signal.aborted) throw new JobHandedBack();
   }
 
   private async scoreTargets(
     run: ClaimedRun,
     lease: RunLease,
-    deadline: AbortSignal,
-    budget: Budget,
+    { deadline, stopping, budget }: { deadline: AbortSignal; stopping: AbortSignal; budget: Budget },
   ): Promise<void> {
     const scope = scopeOf(run);
     const [version] = await this.scorers.findPinned(scope, [run]);
@@ -162,7 +229,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       budget,
       runId: run.score_run_id,
       retry: whileDatabaseUnavailable(abandoned.signal),
-      stopping: this.shutdown.stopping,
+      stopping,
       signal: abandoned.signal,
     };
     const results = this.resultsOf(run, job);
@@ -244,61 +311,6 @@ function outcomeOf({ scored, completed, failed, first_error }: OutcomeCounts): O
   return { status: 'failed', failure_code: 'all_targets_failed', failure_detail };
 }
 
-/** A worker's lease on a run. A heartbeat renews it until it ends or is lost. */
-class RunLease {
-  private readonly controller = new AbortController();
-  /** Aborted when the run was cancelled or taken over, or the database has been unavailable for too long. */
-  readonly lostSignal = this.controller.signal;
-  private timer: NodeJS.Timeout | undefined;
-  private renewedAt = performance.now();
-  private isEnded = false;
-
-  constructor(
-    private readonly runs: RunExecutionRepository,
-    private readonly run: RunKey,
-    readonly token: string,
-  ) {
-    this.schedule();
-  }
-
-  /** Stops the heartbeat. The caller releases the run. */
-  end(): void {
-    this.isEnded = true;
-    clearTimeout(this.timer);
-  }
-
-  /** Checks immediately whether this worker still holds the run. */
-  async verify(): Promise<void> {
-    if (!(await this.runs.renew(this.run, this.token, LEASE_MS))) this.lose();
-  }
-
-  private lose(cause?: unknown): void {
-    this.controller.abort(cause ?? new Error('The lease on the run was lost.'));
-  }
-
-  private schedule(afterMs = HEARTBEAT_MS): void {
-    if (!this.isEnded && !this.lostSignal.aborted)
-      this.timer = setTimeout(() => void this.heartbeat(), afterMs);
-  }
-
-  private async heartbeat(): Promise<void> {
-    const startedAt = performance.now();
-    try {
-      if (await this.runs.renew(this.run, this.token, LEASE_MS)) this.renewedAt = startedAt;
-      else this.lose();
-    } catch (error) {
-      rootLogger.warn(
-        { err: error, score_run_id: this.run.score_run_id },
-        'the lease of a scoring run could not be renewed',
-      );
-      if (performance.now() - this.renewedAt > UNAVAILABLE_MS) this.lose(error);
-      this.schedule(HEARTBEAT_RETRY_MS);
-      return;
-    }
-    this.schedule();
-  }
-}
-
 /** Retries while the database is unavailable, so that scores that were paid for survive an outage. */
 export const whileDatabaseUnavailable = (signal: AbortSignal): RetryPolicy => ({
   isRetryable: isDatabaseUnavailable,
@@ -323,4 +335,10 @@ function log(run: ClaimedRun, run_status: string, failure_code: string | null): 
   const { score_run_id, workspace_id, org_id, scorer_id, total } = run;
   const ended = { score_run_id, workspace_id, org_id, scorer_id, total, run_status };
   rootLogger.info({ ...ended, ...(failure_code && { failure_code }) }, 'scoring run ended');
+}
+
+/** Logs why a run without a job was not completed. Any worker may continue it. */
+function logFailure({ score_run_id, workspace_id }: ClaimedRun, error: unknown): void {
+  if (error instanceof JobHandedBack) return;
+  rootLogger.error({ err: error, score_run_id, workspace_id }, 'a scoring run failed');
 }

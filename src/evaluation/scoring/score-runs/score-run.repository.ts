@@ -211,27 +211,6 @@ export class ScoreRunRepository {
     return true;
   }
 
-  /**
-   * Takes the runs of all tenants that have lost their job or their worker: queued for `queuedMs`, or running under an expired
-   * lease. Returns their ids. Takes each run at most once in `againMs`, starting with the run that was taken longest ago.
-   */
-  async takeLost(
-    tx: Tx,
-    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
-  ): Promise<string[]> {
-    const rows = await tx.query<{ score_run_id: string }>(
-      sql`UPDATE score_runs SET requeued_at = now() WHERE score_run_id IN (
-          SELECT score_run_id FROM score_runs
-          WHERE run_status IN ('queued', 'running')
-            AND (requeued_at IS NULL OR requeued_at < now() - ${againMs} * interval '1 millisecond')
-            AND (run_status = 'queued' AND created_at < now() - ${queuedMs} * interval '1 millisecond'
-                 OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
-          ORDER BY requeued_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING score_run_id`,
-    );
-    return rows.map((row) => row.score_run_id);
-  }
-
   /** Counts the open runs of all tenants, and returns the age of the oldest queued one, for metrics. Uses their index. */
   async countOpen(): Promise<{ queued: number; running: number; oldestQueuedSeconds: number }> {
     const [row] = await this.database.query<{ queued: number; running: number; age: number }>(

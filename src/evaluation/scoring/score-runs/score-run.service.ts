@@ -3,7 +3,6 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { defineJob, JobQueue } from '#platform/jobs';
-import { rootLogger } from '#platform/logging';
 import { type ListQueryDto, type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
 import { WorkspaceAccessRepository } from '../../../resources';
@@ -19,16 +18,12 @@ import {
 import { type Outcome, SUCCEEDED } from './score-run.types';
 import { type CountedBatch, type NewScoreRun, type RunEnd, ScoreRunRepository } from './score-run.repository';
 
-/** Scores the targets of a run. */
+/** Says that a run waits. */
 export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
 
-/** Age after which a queued run may have lost its job. A second job does no harm to a run that is still waiting. */
-const QUEUED_MS = 30_000;
-const REQUEUE_AGAIN_MS = 30_000;
-const REQUEUE_BATCH = 100;
 /**
- * Maximum number of open runs of one batch. Workers take runs in the order in which they were started, so a large batch
- * delays runs that others start later by no more than this.
+ * Maximum number of open runs of one batch. Workers take the runs of an organization in the order in which they were
+ * created, so a large batch delays later runs of the same organization by no more than this.
  */
 const OPEN_RUNS_MAX = 3;
 
@@ -69,17 +64,6 @@ export class ScoreRunService {
       SCORE_RUN,
       runIds.map((score_run_id) => ({ score_run_id })),
     );
-  }
-
-  /** Enqueues the runs again that a crash left without a job or a worker. */
-  async requeueLostRuns(): Promise<void> {
-    const limits = { queuedMs: QUEUED_MS, againMs: REQUEUE_AGAIN_MS, limit: REQUEUE_BATCH };
-    const ids = await this.database.transaction(async (tx) => {
-      const lostIds = await this.runs.takeLost(tx, limits);
-      await this.enqueue(tx, lostIds);
-      return lostIds;
-    });
-    if (ids.length > 0) rootLogger.info({ count: ids.length }, 'lost scoring runs were enqueued again');
   }
 
   async list(scope: Scope, query: ScoreRunListQueryDto): Promise<Page<ScoreRunDto>> {

@@ -224,7 +224,7 @@ export class ScoringRunner {
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
     const abandoned = linkedSignal(job.signal, broken.signal);
     const linkedJob = { ...job, stopping: stopping.signal, signal: abandoned.signal };
-    // While a job is stopping, targets that wait for their turn at a judge are left to other workers.
+    // While a job is stopping, targets that wait for their turn at a judge or for a thread are left to other workers.
     const fail = (error: unknown): void => {
       if (!stopping.signal.aborted) broken.abort(error);
     };
@@ -258,10 +258,11 @@ export class ScoringRunner {
     return limiter.run(scope, job.stopping, async (permit) => {
       const prepared = await this.prepareNext(queue, job);
       if (!prepared || job.signal.aborted) return undefined;
-      const { signal, cache, budget, runId } = job;
+      const { signal, stopping, cache, budget, runId } = job;
       const targetKey = runId && `${runId}:${prepared.target.ordinal}`;
-      const lendSlot = lendSlotOf(permit, job.stopping);
-      const item = await prepared.scoring({ owner: scope, signal, cache, budget, targetKey, lendSlot });
+      const lendSlot = lendSlotOf(permit, stopping);
+      const context = { owner: scope, signal, stopping, cache, budget, targetKey, lendSlot };
+      const item = await prepared.scoring(context);
       return { target: prepared.target, item };
     });
   }
@@ -305,9 +306,9 @@ export class ScoringRunner {
   private prepareScoring(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
     if (scorer.scorer_kind === 'llm_judge') return this.judging.prepare(judgedOf(scorer), subject);
     const isTruncated = codeSeesPart(codeOf(scorer), subject);
-    return Promise.resolve(async ({ owner, signal }) => {
+    return Promise.resolve(async ({ owner, signal, stopping }) => {
       const start = performance.now();
-      const outcome = await this.engine.run(scorer.definition, subject, signal, owner);
+      const outcome = await this.engine.run(scorer.definition, subject, signal, owner, stopping);
       const item = itemOf(outcome, performance.now() - start);
       return { ...item, ...truncated(isTruncated && item.error === undefined) };
     });

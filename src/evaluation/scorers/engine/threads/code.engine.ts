@@ -62,14 +62,16 @@ export class CodeEngine implements OnApplicationShutdown {
   /**
    * Scores one subject with a stored definition. The time limit starts when a thread starts the work.
    *
+   * @param waiting ends only the wait for a thread; by default, the signal does
    * @returns the score or the item's `error`, for any definition and subject
-   * @throws the signal's reason when it is aborted; an Error when the engine is closed or no thread can be started
+   * @throws the reason of a signal when it is aborted; an Error when the engine is closed or no thread can be started
    */
   async run(
     definition: unknown,
     subject: ScoringSubject,
     signal: AbortSignal,
     owner: Owner,
+    waiting: AbortSignal = signal,
   ): Promise<ScoreOutcome> {
     const encoded = encodeSubject(subject);
     if ('error' in encoded) return encoded;
@@ -77,14 +79,16 @@ export class CodeEngine implements OnApplicationShutdown {
       const text = encodeDefinition(definition);
       if (text === undefined) return { error: describeFaults([TOO_LARGE]) };
       const task = { definition: text, subject: encoded };
-      const end = await this.endOf(signal, this.pool.run(owner, signal, TASKS, 'scoreByChecks', task));
+      const scored = this.pool.run(owner, signal, TASKS, 'scoreByChecks', task, waiting);
+      const end = await this.endOf(signal, scored, waiting);
       return 'result' in end ? end.result : { error: CHECKS_ENDED[end.ended] };
     }
     const faults = faultsOfCode(definition);
     if (faults.length > 0) return { error: describeFaults(faults) };
     const task = { ...(await this.scriptTask(definition as ScriptDefinition)), members: encoded.members };
     const file = { ...TASKS, deadlineMs: task.timeoutMs + GRACE_MS };
-    const end = await this.endOf(signal, this.pool.run(owner, signal, file, 'scoreByScript', task));
+    const scored = this.pool.run(owner, signal, file, 'scoreByScript', task, waiting);
+    const end = await this.endOf(signal, scored, waiting);
     return 'result' in end ? end.result : { error: describeStop(end.ended, task) };
   }
 
@@ -119,12 +123,17 @@ export class CodeEngine implements OnApplicationShutdown {
   }
 
   /** Awaits a task. Returns its result, or how it ended if its thread was terminated or crashed. */
-  private async endOf<Result>(signal: AbortSignal, task: Promise<Result>): Promise<TaskEnd<Result>> {
+  private async endOf<Result>(
+    signal: AbortSignal,
+    task: Promise<Result>,
+    waiting = signal,
+  ): Promise<TaskEnd<Result>> {
     try {
       return { result: await task };
     } catch (error) {
       if (error instanceof TaskTimeout) return { ended: 'deadline' };
       if (signal.aborted || this.pool.isClosed || error instanceof ThreadStartError) throw error;
+      if (waiting.aborted && error === waiting.reason) throw error;
       return { ended: 'fault' };
     }
   }

@@ -1,0 +1,117 @@
+import { performance } from 'node:perf_hooks';
+import { linkedSignal } from '#platform/concurrency';
+
+/** Time for which a run keeps its slot while another organization has none, if each organization has one slot, in ms. */
+const SLICE_MS = 10_000;
+
+/** A slot that a run holds. */
+export interface RunSlot {
+  readonly orgId: string;
+  readonly takenAt: number;
+  /** Aborted when the run must finish its targets in progress and give the slot back. */
+  readonly yielding: AbortController;
+}
+
+/**
+ * The runs that a process executes at once. One organization can have all slots but one. The last free slot is for an
+ * organization that has less than half of them, and when no slot is left, an organization with more than half gives one
+ * back. So another organization finds a free slot, however many runs the first one has started.
+ */
+export class RunSlots {
+  private readonly size: number;
+  private readonly half: number;
+  private readonly taken = new Set<RunSlot>();
+  private freed = new AbortController();
+
+  /** @param share slots that one organization can have */
+  constructor(share: number) {
+    this.size = share + 1;
+    this.half = Math.floor(this.size / 2);
+  }
+
+  get freeCount(): number {
+    return this.size - this.taken.size;
+  }
+
+  /** Whether a further run of an organization that has most of the slots must wait. */
+  get isReserved(): boolean {
+    return this.freeCount <= 1;
+  }
+
+  /** Returns the organizations that cannot take the next slot. */
+  fullOrgs(): string[] {
+    if (!this.isReserved) return [];
+    return [...countByOrg(this.taken)].filter(([, count]) => count >= this.half).map(([orgId]) => orgId);
+  }
+
+  take(orgId: string): RunSlot {
+    const slot = { orgId, takenAt: performance.now(), yielding: new AbortController() };
+    this.taken.add(slot);
+    return slot;
+  }
+
+  release(slot: RunSlot): void {
+    this.taken.delete(slot);
+    this.freed.abort();
+    this.freed = new AbortController();
+  }
+
+  /** Waits until a slot is released, `ms` have passed, or the signal is aborted. */
+  async change(ms: number, signal: AbortSignal): Promise<void> {
+    const either = linkedSignal(this.freed.signal, signal);
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      if (either.signal.aborted) end();
+      else either.signal.addEventListener('abort', end, { once: true });
+    });
+    either.unlink();
+  }
+
+  /**
+   * Asks runs to give their slots back if no slot is left: the newest run of the organization with the most, if that is more
+   * than half, or others have none. If each organization has only one, the run that has had its slot for the longest time.
+   *
+   * @param waitingOrgs number of organizations that wait and have no run anywhere
+   */
+  yieldTo(waitingOrgs: number): void {
+    while (this.freeCount === 0 && this.yieldingCount < Math.max(this.isUneven ? 1 : 0, waitingOrgs)) {
+      const slot = this.slotToYield();
+      if (!slot) return;
+      slot.yielding.abort();
+    }
+  }
+
+  private get yieldingCount(): number {
+    return [...this.taken].filter(({ yielding }) => yielding.signal.aborted).length;
+  }
+
+  private get kept(): RunSlot[] {
+    return [...this.taken].filter(({ yielding }) => !yielding.signal.aborted);
+  }
+
+  /** Whether an organization has more than half of the slots. */
+  private get isUneven(): boolean {
+    return Math.max(0, ...countByOrg(this.kept).values()) > this.half;
+  }
+
+  private slotToYield(): RunSlot | undefined {
+    const { kept } = this;
+    const [most] = [...countByOrg(kept)].sort(([, a], [, b]) => b - a);
+    if (!most) return undefined;
+    const [orgId, count] = most;
+    if (count > 1) return kept.findLast((slot) => slot.orgId === orgId);
+    // sets are in the order of insertion
+    const [oldest] = kept;
+    return performance.now() - oldest!.takenAt >= SLICE_MS ? oldest : undefined;
+  }
+}
+
+function countByOrg(slots: Iterable<RunSlot>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { orgId } of slots) counts.set(orgId, (counts.get(orgId) ?? 0) + 1);
+  return counts;
+}
