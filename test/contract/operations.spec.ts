@@ -634,10 +634,10 @@ describe('every operation', () => {
     });
     expect(made.status).toBe(201);
     const path = made.headers.get('location')!;
-    const next = await evaluator.post(`${path}/next`, { author: 'ada' });
+    const next = await evaluator.post(`${path}/next`, {});
     expect(next.status).toBe(200);
     const item = `${path}/items/${next.body.item.item_id}`;
-    await expectAll([evaluator.post(`${item}/skip`, { reason: 'unclear', author: 'ada' })], 200);
+    await expectAll([evaluator.post(`${item}/skip`, { reason: 'unclear' })], 200);
     await expectAll([evaluator.post(`${item}/scores`, { scores: [{ scorer_id, score: true }] })], 200);
     await expectAll([evaluator.patch(path, { description: 'by hand' })], 200);
     const reads = ['/eval/v1/annotation-queues', path];

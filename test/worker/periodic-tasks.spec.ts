@@ -61,7 +61,6 @@ describe('the periodic tasks of a worker', () => {
       'expired model answers',
       'idempotency keys',
       'interrupted uploads',
-      'lost scoring runs',
       'old judge answers',
       'old judge features',
       'old rate limits of models',
@@ -76,6 +75,7 @@ describe('the periodic tasks of a worker', () => {
       'search indexes',
       'statistics',
       'stored MCP results',
+      'turns of scoring runs',
     ]);
   });
 

@@ -71,7 +71,7 @@ describeOnBothQueues('a scoring run', (env) => {
   const inDatabase = (sql: string, ...values: unknown[]): Promise<any[]> => app.database.query(sql, values);
   const expireLease = (runId: string) =>
     inDatabase(
-      `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+      `UPDATE score_runs SET lease_expires_at = now() - interval '1 minute' WHERE score_run_id = $1`,
       runId,
     );
   /** Expects that every target of a run was scored once, and that its result shows the score. */
@@ -154,7 +154,7 @@ describeOnBothQueues('a scoring run', (env) => {
     await loseJobs(app, env);
     await inDatabase(
       `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(),
-              lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+              lease_expires_at = now() - interval '1 minute' WHERE score_run_id = $1`,
       run.score_run_id,
     );
     await newWorker();
@@ -237,7 +237,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const run = await runOver(2);
     await inDatabase(
       `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(), takeovers = 4,
-              lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+              lease_expires_at = now() - interval '1 minute' WHERE score_run_id = $1`,
       run.score_run_id,
     );
     await newWorker();
@@ -254,7 +254,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const run = await runOver(2);
     await inDatabase(
       `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(), takeovers = 3,
-              lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+              lease_expires_at = now() - interval '1 minute' WHERE score_run_id = $1`,
       run.score_run_id,
     );
     gate.release({ open: true });

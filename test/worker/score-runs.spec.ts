@@ -121,7 +121,7 @@ describe('a scoring run', () => {
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
     await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
     // The execution that takes over the run reads the scorer again.
-    const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
+    const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 minute' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);
     const execution = worker.get(ScoreRunExecutor).executeNext();
     while (gate.requests.length < 6) await gate.holds(gate.heldCount + 1);

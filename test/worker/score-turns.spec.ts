@@ -115,7 +115,7 @@ describe('the turns of organizations', () => {
 
     // One whose worker was lost does too.
     await app.database.query(
-      `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+      `UPDATE score_runs SET lease_expires_at = now() - interval '1 minute' WHERE score_run_id = $1`,
       [first.score_run_id],
     );
     expect(await claim()).toMatchObject({ ...first, takeovers: 1 });

@@ -4,7 +4,11 @@ import { Database } from '#platform/db';
 import { JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { ownApp, createTestWorker, newTraceId, type TestApp, type TestWorker, WorkerProcess } from '#testing';
-import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
+import {
+  NO_BACKEND,
+  STEP_FAILED,
+  TOO_MANY_RUNS,
+} from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { workOf } from '../e2e/evaluation/work.harness';
@@ -23,8 +27,8 @@ describe('a scoring rule', () => {
     for (const worker of workers) await worker.close();
   });
 
-  const newWorker = async (): Promise<TestWorker> => {
-    const worker = skipQuietSecond(await createTestWorker(app));
+  const newWorker = async (vars: Record<string, string> = {}): Promise<TestWorker> => {
+    const worker = skipQuietSecond(await createTestWorker(app, vars));
     workers.push(worker);
     return worker;
   };
@@ -91,7 +95,9 @@ describe('a scoring rule', () => {
     } finally {
       await killed.kill();
     }
-    await inDatabase(`UPDATE score_runs SET lease_expires_at = now() WHERE lease_expires_at IS NOT NULL`);
+    await inDatabase(
+      `UPDATE score_runs SET lease_expires_at = now() - interval '1 minute' WHERE lease_expires_at IS NOT NULL`,
+    );
     await releaseRule(rule);
     const worker = await newWorker();
     await rules.seen(rule, traceIds.length);
@@ -179,6 +185,24 @@ describe('a scoring rule', () => {
     expect((await platform.patch(org, { status: 'active' })).status).toBe(200);
     await suspended.seen(ofSuspended, 1);
   });
+
+  it('waits while its organization has the maximum number of open runs, and reports it in last_error', async () => {
+    const { body: run } = await rules.on.score(await rules.on.scorer(), { trace_ids: [await rules.on.trace()] });
+    await inDatabase(
+      `UPDATE score_runs SET run_status = 'running', lease_token = 'held', lease_expires_at = now() + interval '1 hour'
+       WHERE score_run_id = $1`,
+      run.score_run_id,
+    );
+    const rule = await rules.rule();
+    const traceId = await rules.on.trace();
+    await newWorker({ MAX_OPEN_SCORE_RUNS: '1' });
+    while ((await rules.read(rule)).last_error === null) await rules.runDue();
+    expect(await rules.read(rule)).toMatchObject({ seen_count: 0, last_error: TOO_MANY_RUNS });
+    await rules.on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);
+    await releaseRule(rule);
+    expect(await rules.seen(rule, 1)).toMatchObject({ last_error: null });
+    expect(await rules.scored(rule)).toEqual([traceId]);
+  }); // oxfmt-ignore
 
   it('reports in last_error that its judge backend is missing or its scorer is archived', async () => {
     const [rule, dead, sentinel] = [await rules.rule(), await rules.rule(), await rules.rule()];

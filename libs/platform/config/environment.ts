@@ -157,8 +157,12 @@ const VARIABLES = {
    * with judges. One more of each may belong to another organization.
    */
   WORKER_CONCURRENCY: integer(1, 1024).or(32),
-  /** Scoring runs that a worker process handles at once. */
+  /** Scoring runs of one organization that a worker process handles at once. One more may be of another organization. */
   WORKER_RUNS: integer(1, 256).or(8),
+  /** Open scoring runs of one organization, with those of its batches and rules; then requests for runs get 429. */
+  MAX_OPEN_SCORE_RUNS: integer(1, 100_000).or(1_000),
+  /** Open scoring batches of one organization; then requests for batches get 429. */
+  MAX_OPEN_SCORE_BATCHES: integer(1, 10_000).or(100),
   /** Seconds from the first start of a scoring run to its end. Targets without a score by then fail. */
   SCORE_RUN_SECONDS: integer(1, 604_800).or(3_600),
   /** Threads of each process that run the JavaScript of one organization's scorers. Other organizations have one more. */

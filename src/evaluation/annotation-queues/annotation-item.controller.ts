@@ -1,6 +1,14 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import {
+  AllowedBy,
+  CurrentPrincipal,
+  CurrentScope,
+  type Principal,
+  RequireRole,
+  RequireWorkspace,
+  type Scope,
+} from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
 import {
@@ -27,7 +35,7 @@ export class AnnotationItemController {
   /**
    * Claim the next item of an annotation queue
    *
-   * @remarks Claims an item for the caller, or for the `author` behind the caller, for 15 minutes. A person who has not finished an item gets it again, for another 15 minutes. An expired claim stays valid until somebody else takes the item. `item` is null if there is nothing to do; `reason` says why.
+   * @remarks Claims an item for the caller for 15 minutes. A service account with the role `admin` can claim items for other people, whose names it sends as `author`, up to 100 at a time (429). A person who has not finished an item gets it again, for another 15 minutes. An expired claim stays valid until somebody else takes the item. `item` is null if there is nothing to do; `reason` says why.
    */
   @Post('next')
   @HttpCode(200)
@@ -38,8 +46,9 @@ export class AnnotationItemController {
     @CurrentScope() scope: Scope,
     @Param('queue_id') queueId: string,
     @Body() dto: ClaimItemDto,
+    @CurrentPrincipal() principal: Principal,
   ): Promise<ClaimResponseDto> {
-    return this.items.next(scope, queueId, dto);
+    return this.items.next(scope, queueId, dto, principal);
   }
 
   /** List the items of an annotation queue in the order of work */
@@ -82,8 +91,9 @@ export class AnnotationItemController {
     @Param('queue_id') queueId: string,
     @Param('item_id') itemId: string,
     @Body() dto: ScoreItemDto,
+    @CurrentPrincipal() principal: Principal,
   ): Promise<ItemOutcomeDto> {
-    return this.items.score(scope, queueId, itemId, dto);
+    return this.items.score(scope, queueId, itemId, dto, principal);
   }
 
   /**
@@ -101,7 +111,8 @@ export class AnnotationItemController {
     @Param('queue_id') queueId: string,
     @Param('item_id') itemId: string,
     @Body() dto: SkipItemDto,
+    @CurrentPrincipal() principal: Principal,
   ): Promise<ItemOutcomeDto> {
-    return this.items.skip(scope, queueId, itemId, dto);
+    return this.items.skip(scope, queueId, itemId, dto, principal);
   }
 }

@@ -23,7 +23,8 @@ const IsAuthor = () =>
   applyDecorators(
     IsNullableText(AUTHOR_MAX),
     ApiProperty({
-      description: 'Distinguishes the people behind one account. Each author counts as a separate person.',
+      description:
+        'The person who works: by default the caller, whose own id is accepted too. A service account with the role `admin` can send names of people, each of whom counts as a separate person; for all others, another name is 403.',
     }),
   );
 

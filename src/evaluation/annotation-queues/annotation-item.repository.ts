@@ -148,6 +148,25 @@ export class AnnotationItemRepository {
     );
   }
 
+  /** Counts the items of a queue that an account has claimed. Other callers for this account wait until the transaction ends. */
+  async countClaims(
+    tx: Tx,
+    { workspaceId }: Scope,
+    queueId: string,
+    { principalId }: Annotator,
+  ): Promise<number> {
+    const key = JSON.stringify(['annotation-claims', queueId, principalId]);
+    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
+    const row = await firstRow<{ count: number }>(
+      tx,
+      'annotation-place.count-claims',
+      sql`SELECT count(*) AS count FROM annotation_places
+        WHERE queue_id = ${queueId} AND workspace_id = ${workspaceId} AND principal_id = ${principalId}
+          AND NOT is_scored AND claimed_until > now()`,
+    );
+    return row!.count;
+  }
+
   /**
    * Claims the first item after `after` that needs another person and that this person has neither scored nor skipped. The
    * caller holds the lock of the person's row. Returns null if no place is left.

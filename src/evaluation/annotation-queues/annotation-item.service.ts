@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '#platform/auth';
+import type { Principal, Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { type Page, toPage } from '#platform/paging';
 import { type FieldError, Problem, problem, orNotFound } from '#platform/problem';
@@ -31,6 +31,9 @@ import { AnnotationQueueService } from './annotation-queue.service';
 
 /** How long a claim lasts. Asking for the next item renews the claim. */
 const LEASE_MS = 15 * 60_000;
+/** Maximum number of items of a queue that one account claims at a time, for people whose names it sends. */
+const CLAIMS_MAX = 100;
+const CLAIMS_RETRY_SECONDS = 60;
 
 const TARGET_DELETED = 'The trace or result of this item is no longer stored. Skip the item.';
 const QUEUE_ARCHIVED = 'The queue is archived. Restore it before you work on it.';
@@ -49,10 +52,16 @@ export class AnnotationItemService {
 
   /**
    * Claims the next item for a person for 15 minutes. Asking again renews the claim of an unfinished item, and returns the
-   * same item. Errors: 404; 403 for a person who is not assigned; 409 for an archived queue or scorer.
+   * same item. Errors: 404; 403 for a person who is not assigned, and for the name of another person; 409 for an archived
+   * queue or scorer; 429 for an account with too many claims.
    */
-  async next(scope: Scope, queueId: string, dto: ClaimItemDto): Promise<ClaimResponseDto> {
-    const by = annotatorOf(scope, dto);
+  async next(
+    scope: Scope,
+    queueId: string,
+    dto: ClaimItemDto,
+    principal: Principal,
+  ): Promise<ClaimResponseDto> {
+    const by = annotatorOf(scope, dto, principal);
     const queue = await this.openQueue(scope, queueId);
     const scorers = await this.liveScorers(scope, queue);
     const claim = await this.database.transaction((tx) => this.claim(tx, scope, queueId, by));
@@ -75,16 +84,23 @@ export class AnnotationItemService {
   /**
    * Stores a person's answers to all scorers of the queue, as human scores, and completes the person's part of the item.
    * Needs no claim if a place of the item is free. Errors: 400 for missing and unknown scorers, and for answers that do not
-   * fit; 404; 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored,
-   * one that others have completed or claimed, and a result that was replaced since the claim; 422 for an unknown choice.
+   * fit; 404; 403 for a person who is not assigned, and for the name of another person; 409 for an archived queue or scorer,
+   * an item that the person has scored, one that others have completed or claimed, and a result that was replaced since the
+   * claim; 422 for an unknown choice.
    */
-  async score(scope: Scope, queueId: string, itemId: string, dto: ScoreItemDto): Promise<ItemOutcomeDto> {
-    const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
+  async score(
+    scope: Scope,
+    queueId: string,
+    itemId: string,
+    dto: ScoreItemDto,
+    principal: Principal,
+  ): Promise<ItemOutcomeDto> {
+    const work: Work = { queueId, itemId, by: annotatorOf(scope, dto, principal) };
     const queue = await this.openQueue(scope, queueId);
     checkAnswered(queue, dto.scores);
     const item = await this.itemOf(scope, queueId, itemId);
     await this.liveScorers(scope, queue);
-    const checked = await this.check(scope, queue, item, dto);
+    const checked = await this.check(scope, queue, item, dto.scores, work.by);
     return this.database.transaction(async (tx) => {
       const { locked, earlier } = await this.lock(tx, scope, work);
       if (earlier === 'scored') {
@@ -109,11 +125,17 @@ export class AnnotationItemService {
 
   /**
    * Skips an item. The person is not offered it again, but can still score it. Skipping it twice changes nothing. Errors:
-   * 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and one that
-   * is complete.
+   * 404; 403 for a person who is not assigned, and for the name of another person; 409 for an archived queue, an item that
+   * the person has scored, and one that is complete.
    */
-  async skip(scope: Scope, queueId: string, itemId: string, dto: SkipItemDto): Promise<ItemOutcomeDto> {
-    const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
+  async skip(
+    scope: Scope,
+    queueId: string,
+    itemId: string,
+    dto: SkipItemDto,
+    principal: Principal,
+  ): Promise<ItemOutcomeDto> {
+    const work: Work = { queueId, itemId, by: annotatorOf(scope, dto, principal) };
     await this.openQueue(scope, queueId);
     await this.itemOf(scope, queueId, itemId);
     return this.database.transaction(async (tx) => {
@@ -174,6 +196,13 @@ export class AnnotationItemService {
     const last = await this.items.lockAnnotator(tx, scope, queueId, by);
     const renewed = await this.items.renew(tx, scope, queueId, by, LEASE_MS);
     if (renewed) return renewed;
+    // A person has at most one claim of a queue. An account that works for many people could claim all of it.
+    if (by.author !== '' && (await this.items.countClaims(tx, scope, queueId, by)) >= CLAIMS_MAX) {
+      throw problem.rateLimited(
+        `This account has claimed ${CLAIMS_MAX} items of the queue, the maximum at a time. Score or skip some of them first. Unfinished claims end after 15 minutes.`,
+        CLAIMS_RETRY_SECONDS,
+      );
+    }
     const claimAfter = (after: string, locked: 'skip' | 'wait') =>
       this.items.claim(tx, scope, queueId, by, { after, leaseMs: LEASE_MS, locked });
     return (await claimAfter(last, 'skip')) ?? claimAfter('', 'wait');
@@ -203,13 +232,14 @@ export class AnnotationItemService {
     scope: Scope,
     queue: AnnotationQueueEntity,
     item: AnnotationItemRow,
-    dto: ScoreItemDto,
+    scores: readonly ItemScoreDto[],
+    by: Annotator,
   ): Promise<CheckedScore[]> {
     const checked: CheckedScore[] = [];
-    for (const [index, score] of dto.scores.entries()) {
+    for (const [index, score] of scores.entries()) {
       const version = queue.scorer_versions[queue.scorer_ids.indexOf(score.scorer_id)]!;
       try {
-        checked.push(await this.scores.check(scope, toScoreBody(queue, item, version, score, dto.author)));
+        checked.push(await this.scores.check(scope, toScoreBody(queue, item, version, score, by)));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
         throw error.code === 'not_found'
@@ -256,10 +286,21 @@ export class AnnotationItemService {
   }
 }
 
-const annotatorOf = (scope: Scope, { author }: { author?: string | null }): Annotator => ({
-  principalId: scope.principalId,
-  author: author ?? '',
-});
+/**
+ * Returns the person who works: the caller or, if it is a service account with the role `admin`, such as another annotation
+ * tool, the person whose name it sends. Errors: 403 for the name of another person.
+ */
+function annotatorOf(
+  { principalId, roles }: Scope,
+  { author }: { author?: string | null },
+  { type }: Principal,
+): Annotator {
+  if (author == null || author === principalId) return { principalId, author: '' };
+  if (type === 'service_account' && roles.has('admin')) return { principalId, author };
+  throw problem.forbidden(
+    `\`author\` names another person, but you work as ${principalId}. Omit \`author\`. Only a service account with the role \`admin\` can send the names of other people.`,
+  );
+}
 
 /** Returns the ids of the scores in the order of the queue's scorers. There must be one for each scorer. */
 function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly AnsweredScoreDto[]): string[] {
@@ -271,7 +312,7 @@ function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly Answ
 const noPlaceReason = ({ item_status }: AnnotationItemRow): string =>
   item_status === 'completed'
     ? 'Others have completed this item. Ask for the next one.'
-    : 'Somebody else has claimed the item. If it was you, send the `author` with which you claimed it. Otherwise, ask for the next one.';
+    : 'Somebody else has claimed the item. If you claimed it as a service account with an `author`, send that. Otherwise, ask for the next one.';
 
 /** Checks that each scorer of the queue is answered exactly once. Errors: 400. */
 function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly ItemScoreDto[]): void {
@@ -301,7 +342,7 @@ const toScoreBody = (
   item: AnnotationItemRow,
   scorer_version: number,
   { scorer_id, label, score, answers, comment }: ItemScoreDto,
-  author: string | null | undefined,
+  { author }: Annotator,
 ): ScoreBody => ({
   workspace_id: queue.workspace_id,
   scorer_id,
@@ -311,6 +352,6 @@ const toScoreBody = (
   score,
   answers,
   comment,
-  author,
+  author: author || null,
   metadata: { queue_id: queue.queue_id, item_id: item.item_id },
 });

@@ -1,7 +1,9 @@
+import { newId } from '#platform/ids';
 import { newTraceId, sharedApp } from '#testing';
 import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
 import { outcome, type Page, places, statusesOf } from './evaluation.harness';
 import {
+  type Annotator,
   BOOLEAN,
   hold,
   type HumanScore,
@@ -345,45 +347,100 @@ describe('work on an annotation queue', () => {
     expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/reason']);
   });
 
-  it('distinguishes people who share an account by author', async () => {
-    const queue = await queueOf(1, { scores_per_item: 2 });
-    const item = await on.claim(queue, on.ann, 'ada');
-    expect(await on.claim(queue, on.ann, 'ben')).toBe(item);
-    expect(await on.next(queue, on.ann, 'cy')).toMatchObject({ item: null, reason: 'claimed' });
-    await on.score(queue, item, { score: true }, on.ann, 'ada');
-    expect((await on.score(queue, item, { score: false }, on.ann, 'ben')).body).toMatchObject({
-      is_completed: true,
+  describe('for an author', () => {
+    let tool: Annotator;
+    beforeEach(async () => {
+      const { key, serviceAccountId: id } = await on.space.organization.serviceAccount('admin');
+      tool = { id, api: app.api(key).in(on.space.id) };
     });
-    const people = await on.space.list<Record<string, unknown>>(`${QUEUES}/${queue.queue_id}/annotators`);
-    const stored = await scoresOf();
-    expect(stored.map(({ author, score }) => [author, score]).sort()).toEqual([
-      ['ada', 1],
-      ['ben', 0],
-    ]);
-    expect(people.map(({ author, scored_count }) => [author, scored_count])).toEqual([
-      ['ada', 1],
-      ['ben', 1],
-      ['cy', 0],
-    ]);
-    const [listed] = await on.items(queue);
-    expect(listed!.answers.map(({ author }) => author)).toEqual(['ada', 'ben']);
-  });
 
-  it('rejects an author of 256 characters (400)', async () => {
-    const queue = await queueOf(1);
-    const item = await on.claim(queue, on.ann, 'a'.repeat(255));
-    const author = 'a'.repeat(256);
-    const path = `${QUEUES}/${queue.queue_id}`;
-    const scores = [{ scorer_id: scorer.scorer_id, score: true }];
-    const answers = await Promise.all([
-      on.ask(queue, on.ann, author),
-      on.ask(queue, on.ann, ''),
-      on.ann.api.post(`${path}/items/${item}/scores`, { scores, author }),
-      on.ann.api.post(`${path}/items/${item}/skip`, { reason: 'x', author }),
-    ]);
-    for (const answer of answers) {
-      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/author']);
-    }
+    it('distinguishes the people behind a service account with the role admin', async () => {
+      const queue = await queueOf(1, { scores_per_item: 2 });
+      const item = await on.claim(queue, tool, 'ada');
+      expect(await on.claim(queue, tool, 'ben')).toBe(item);
+      expect(await on.next(queue, tool, 'cy')).toMatchObject({ item: null, reason: 'claimed' });
+      await on.score(queue, item, { score: true }, tool, 'ada');
+      expect((await on.score(queue, item, { score: false }, tool, 'ben')).body).toMatchObject({
+        is_completed: true,
+      });
+      const people = await on.space.list<Record<string, unknown>>(`${QUEUES}/${queue.queue_id}/annotators`);
+      const stored = await scoresOf();
+      expect(stored.map(({ author, score }) => [author, score]).sort()).toEqual([
+        ['ada', 1],
+        ['ben', 0],
+      ]);
+      expect(people.map(({ author, scored_count }) => [author, scored_count])).toEqual([
+        ['ada', 1],
+        ['ben', 1],
+        ['cy', 0],
+      ]);
+      const [listed] = await on.items(queue);
+      expect(listed!.answers.map(({ author }) => author)).toEqual(['ada', 'ben']);
+    });
+
+    it('rejects the name of another person from everybody else (403), so that nobody scores as two people', async () => {
+      const queue = await queueOf(2, { scores_per_item: 2 });
+      const { serviceAccountId, key } = await on.space.organization.serviceAccount('evaluator');
+      const bot = { id: serviceAccountId, api: app.api(key).in(on.space.id) };
+      const userId = newId('usr');
+      const token = await on.space.organization.tokenOf(userId, { roles: ['owner'] });
+      const owner = { id: userId, api: app.api(token).in(on.space.id) };
+      for (const by of [on.ann, bot, owner]) {
+        const item = await on.claim(queue, by);
+        for (const answer of [
+          await on.ask(queue, by, 'ada'),
+          await on.ask(queue, by, tool.id),
+          await on.score(queue, item, { score: true }, by, 'ada'),
+          await by.api.post(`${QUEUES}/${queue.queue_id}/items/${item}/skip`, { reason: 'x', author: 'ada' }),
+        ]) {
+          expect(outcome(answer)).toEqual([403, 'forbidden']);
+          expect(answer.body).toMatchObject({
+            detail: expect.stringContaining(`you work as ${by.id}. Omit`),
+          });
+        }
+      }
+      const people = await on.space.list<Record<string, unknown>>(`${QUEUES}/${queue.queue_id}/annotators`);
+      expect(people.map(({ author }) => author)).toEqual([null, null, null]);
+    });
+
+    it('accepts the own id of the caller, who stays the same person', async () => {
+      const queue = await queueOf(1, { scores_per_item: 2 });
+      const item = await on.claim(queue);
+      expect(await on.claim(queue, on.ann, on.ann.id)).toBe(item);
+      expect((await on.score(queue, item, { score: true }, on.ann, on.ann.id)).status).toBe(200);
+      expect(outcome(await on.score(queue, item))).toEqual([409, 'conflict']);
+      expect((await scoresOf()).map(({ author }) => author)).toEqual([null]);
+    });
+
+    it('lets one account claim 100 items at a time (429)', async () => {
+      const queue = await queueOf(11, { scores_per_item: 10 });
+      for (let n = 0; n < 100; n++) await on.claim(queue, tool, `person ${n}`);
+      const refused = await on.ask(queue, tool, 'one more');
+      expect([...outcome(refused), refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '60']);
+      const item = await on.claim(queue, tool, 'person 7');
+      expect((await on.claim(queue)).length).toBeGreaterThan(0);
+      await on.score(queue, item, { score: true }, tool, 'person 7');
+      await on.claim(queue, tool, 'one more');
+      await on.expireClaims(queue);
+      await on.claim(queue, tool, 'another one');
+    });
+
+    it('rejects an author of 256 characters (400)', async () => {
+      const queue = await queueOf(1);
+      const item = await on.claim(queue, tool, 'a'.repeat(255));
+      const author = 'a'.repeat(256);
+      const path = `${QUEUES}/${queue.queue_id}`;
+      const scores = [{ scorer_id: scorer.scorer_id, score: true }];
+      const answers = await Promise.all([
+        on.ask(queue, tool, author),
+        on.ask(queue, tool, ''),
+        tool.api.post(`${path}/items/${item}/scores`, { scores, author }),
+        tool.api.post(`${path}/items/${item}/skip`, { reason: 'x', author }),
+      ]);
+      for (const answer of answers) {
+        expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/author']);
+      }
+    });
   });
 
   it('rejects everyone but the assignees of a queue that has assignees (403)', async () => {

@@ -202,20 +202,6 @@ describe('a request for a batch', () => {
       }
     });
 
-    it('returns 409 if 20 batches of the workspace are open', async () => {
-      const scorer = await on.scorer();
-      const traceId = await on.trace();
-      const ask = () => on.batch(scorer, { trace_ids: [traceId] });
-      const answers = await Promise.all(Array.from({ length: 22 }, ask));
-      expect(answers.map(({ status }) => status).sort()).toEqual([
-        ...Array<number>(20).fill(202),
-        ...[409, 409],
-      ]);
-      const [one] = await list();
-      await on.evaluator.post(`/eval/v1/score-batches/${one.score_batch_id}/cancel`);
-      expect((await ask()).status).toBe(202);
-    });
-
     it('returns 403 to a viewer', async () => {
       const viewer = await on.organization.as('viewer');
       expect((await on.batch(await on.scorer(), { since: SINCE }, viewer)).status).toBe(403);

@@ -129,9 +129,9 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const source = { experiment_id: ids.experiment_id };
   await create('/eval/v1/annotation-queues', { ...queue, source }, 'queue_id');
   const queuePath = `/eval/v1/annotation-queues/${ids.queue_id}`;
-  const { body: next } = await by.post(`${queuePath}/next`, { author: text('author') });
+  const { body: next } = await by.post(`${queuePath}/next`, {});
   ids.item_id = next.item.item_id as string;
-  const skip = { reason: text('reason'), author: text('author') };
+  const skip = { reason: text('reason') };
   expectStatus(await by.post(`${queuePath}/items/${ids.item_id}/skip`, skip), queuePath, 200);
 
   const { skill_id: artifact_id } = await create('/skill/v1/skills', {

@@ -43,6 +43,8 @@ const ARRIVALS_MAX = 1_000;
 export const NO_BACKEND = 'The judge of the scorer is not configured. Arriving traces wait until it is.';
 export const NO_PRICE =
   'The model of the judge has no price, so max_cost_usd_per_day cannot be enforced. Arriving traces wait until it has one.';
+export const TOO_MANY_RUNS =
+  'The organization has the maximum number of open scoring runs. Arriving traces wait until some have ended.';
 export const STEP_FAILED =
   'The last attempt failed and will be retried. The log of the worker contains the reason.';
 
@@ -142,6 +144,10 @@ export class ScoringRuleRunner {
     const maxCostUsd = scorer.scorer_kind === 'llm_judge' ? rule.max_cost_usd_per_day : null;
     if (maxCostUsd !== null && !(await this.runner.isPriced(scorer))) {
       await this.rules.recordError([ruleId], NO_PRICE);
+      return false;
+    }
+    if (await this.runs.isFull(scope)) {
+      await this.rules.recordError([ruleId], TOO_MANY_RUNS);
       return false;
     }
     let budget = NO_BUDGET;

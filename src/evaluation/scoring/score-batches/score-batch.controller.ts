@@ -20,7 +20,7 @@ export class ScoreBatchController {
   /**
    * Score up to 100,000 traces, sessions or results
    *
-   * @remarks Selects the targets once, and scores them in runs of up to 100, a few runs at a time. If nothing is left to score, the batch has a `total` of 0 and has succeeded. A workspace can have at most 20 open batches (409). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored.
+   * @remarks Selects the targets once, and scores them in runs of up to 100, a few runs at a time. If nothing is left to score, the batch has a `total` of 0 and has succeeded. An organization can have at most `MAX_OPEN_SCORE_BATCHES` open batches (429 with `Retry-After`). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored.
    */
   @Post('scorers/:scorer_id/batches')
   @HttpCode(202)

@@ -22,12 +22,12 @@ const IS_OPEN = raw(`batch_status IN ('selecting', 'queued', 'running')`);
 export class ScoreBatchRepository {
   constructor(private readonly database: Database) {}
 
-  /** Counts the open batches of a workspace. Other callers for the same workspace wait until the transaction ends. */
-  async countOpen(tx: Tx, scope: Scope): Promise<number> {
-    const key = JSON.stringify(['score-batches', scope.workspaceId]);
+  /** Counts the open batches of an organization. Other callers for it wait until the transaction ends. */
+  async countOpen(tx: Tx, { orgId }: Scope): Promise<number> {
+    const key = JSON.stringify(['score-batches', orgId]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
     const [row] = await tx.query<{ open: number }>(
-      sql`SELECT count(*) AS open FROM score_batches WHERE workspace_id = ${scope.workspaceId} AND ${IS_OPEN}`,
+      sql`SELECT count(*) AS open FROM score_batches WHERE org_id = ${orgId} AND ${IS_OPEN}`,
     );
     return row!.open;
   }

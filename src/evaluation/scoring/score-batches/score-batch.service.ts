@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { rootLogger } from '#platform/logging';
@@ -7,7 +8,7 @@ import { type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
 import { BATCH_TARGETS_MAX } from '../score-runs/score-run.types';
-import { ScoreRunService } from '../score-runs/score-run.service';
+import { ScoreRunService, tooManyOpen } from '../score-runs/score-run.service';
 import { type ScoringTarget, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
 import { TargetSelector, tooManyTargets } from '../targets/target-selector';
@@ -20,8 +21,6 @@ import {
 } from './score-batch.dto';
 import { ScoreBatchRepository } from './score-batch.repository';
 
-/** Maximum number of open batches of one workspace. */
-const OPEN_BATCHES_MAX = 20;
 /** Number of targets that are checked together. */
 const PAGE = 5_000;
 /** Age after which a batch that is still selecting its targets counts as abandoned. Longer than any request may take. */
@@ -31,6 +30,7 @@ const ABANDONED_MS = 10 * 60_000;
 @Injectable()
 export class ScoreBatchService {
   constructor(
+    private readonly environment: Environment,
     private readonly database: Database,
     private readonly scoring: ScoringService,
     private readonly selector: TargetSelector,
@@ -42,7 +42,7 @@ export class ScoreBatchService {
   /**
    * Stores the selected targets, and starts the first runs over them. Stores them page by page while selecting, so that a
    * large selection takes neither much memory nor a long transaction. The batch becomes visible once all targets are
-   * stored. Errors: those of a request to score; 409 for a workspace with 20 open batches; 422 for more than 100,000
+   * stored. Errors: those of a request to score; 429 for an organization with too many open batches; 422 for more than 100,000
    * targets, with their number.
    */
   async create(
@@ -55,11 +55,8 @@ export class ScoreBatchService {
     const request = await this.scoring.read(scope, scorerId, dto, cap);
     const score_batch_id = newId('batch');
     await this.database.transaction(async (tx) => {
-      if ((await this.batches.countOpen(tx, scope)) >= OPEN_BATCHES_MAX) {
-        throw problem.conflict(
-          `The workspace already has ${OPEN_BATCHES_MAX} open batches, the maximum. Cancel one of them, or try again when one has ended.`,
-        );
-      }
+      const max = this.environment.MAX_OPEN_SCORE_BATCHES;
+      if ((await this.batches.countOpen(tx, scope)) >= max) throw tooManyOpen('batches', max);
       await this.batches.insert(tx, scope, score_batch_id, request);
     });
     try {

@@ -18,13 +18,16 @@ export interface ClaimRules {
 /** The claimed run, or why there is none: no run waits, all are of organizations in `fullOrgs`, or another worker was faster. */
 export type RunClaim = ClaimedRun | 'none' | 'full' | 'lost';
 
+/** Time in which a worker renews its lease after an outage of the database, before others can take the run. */
+const LEASE_GRACE: Sql = sql`interval '5 seconds'`;
+
 /**
  * Returns the started runs, which are few: those that workers hold, have given back or have lost.
  *
  * @param minAgeMs time after which a run that was given back, or waits after a failed attempt, can be claimed
  */
 const startedRuns = (minAgeMs: number): Sql => sql`SELECT org_id, score_run_id,
-    (lease_expires_at >= now()) IS TRUE AS is_held,
+    (lease_expires_at >= now() - ${LEASE_GRACE}) IS TRUE AS is_held,
     (coalesce(retry_at, released_at) > now() - ${minAgeMs} * interval '1 millisecond') IS TRUE AS is_delayed
   FROM score_runs WHERE run_status = 'running'`;
 
@@ -77,7 +80,7 @@ export class RunTurnRepository {
                 released_at = NULL, retry_at = NULL, updated_at = now()
             WHERE score_run_id = (SELECT score_run_id FROM next)
               AND (run_status = 'queued'
-                   OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
+                   OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now() - ${LEASE_GRACE})))
             RETURNING score_run_id, score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                       concurrency, total, takeovers, created_by, max_cost_usd, uses_cache AS cache,
                       (SELECT coalesce(sum(s.cost_usd), 0) FROM target_outcomes s

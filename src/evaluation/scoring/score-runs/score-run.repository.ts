@@ -211,6 +211,27 @@ export class ScoreRunRepository {
     return true;
   }
 
+  /** Counts the open runs of an organization. Reads at most twice as many as the limit. */
+  async countOpenOfOrg(on: SqlExecutor, { orgId }: Scope, limit: number): Promise<number> {
+    const [row] = await on.query<{ open: number }>(
+      prepared(
+        'score-run.open-of-org',
+        // With one limit for both, the planner may expect that the started runs suffice, and read all queued ones.
+        sql`SELECT (SELECT count(*) FROM (SELECT FROM score_runs WHERE org_id = ${orgId} AND run_status = 'running'
+                     LIMIT ${limit}) started)
+            + (SELECT count(*) FROM (SELECT FROM score_runs WHERE org_id = ${orgId} AND run_status = 'queued'
+                 LIMIT ${limit}) queued) AS open`,
+      ),
+    );
+    return row!.open;
+  }
+
+  /** Makes other callers for the same organization wait until the transaction ends. */
+  async lockOpenOfOrg(tx: Tx, { orgId }: Scope): Promise<void> {
+    const key = JSON.stringify(['score-runs', orgId]);
+    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
+  }
+
   /** Counts the open runs of all tenants, and returns the age of the oldest queued one, for metrics. Uses their index. */
   async countOpen(): Promise<{ queued: number; running: number; oldestQueuedSeconds: number }> {
     const [row] = await this.database.query<{ queued: number; running: number; age: number }>(

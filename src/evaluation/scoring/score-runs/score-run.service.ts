@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
+import { Environment } from '#platform/config';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { defineJob, JobQueue } from '#platform/jobs';
 import { type ListQueryDto, type Page, toPage } from '#platform/paging';
-import { orNotFound, problem } from '#platform/problem';
+import { orNotFound, type Problem, problem } from '#platform/problem';
 import { WorkspaceAccessRepository } from '../../../resources';
 import { type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
 import {
@@ -27,6 +28,16 @@ export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run'
  */
 const OPEN_RUNS_MAX = 3;
 
+/** Time after which a request that exceeds a maximum should be repeated, in seconds. */
+const RETRY_AFTER_SECONDS = 30;
+
+/** The problem of a request for a run or a batch of an organization that has too many. */
+export const tooManyOpen = (what: 'runs' | 'batches', max: number): Problem =>
+  problem.rateLimited(
+    `Your organization has ${max} open scoring ${what}, the maximum (MAX_OPEN_SCORE_${what.toUpperCase()}). Repeat the request when some have ended, or cancel some with POST /eval/v1/score-${what}/{id}/cancel.`,
+    RETRY_AFTER_SECONDS,
+  );
+
 const CANCELLED = {
   code: 'cancelled',
   detail: 'The run was cancelled.',
@@ -37,6 +48,7 @@ const CANCELLED = {
 @Injectable()
 export class ScoreRunService {
   constructor(
+    private readonly environment: Environment,
     private readonly database: Database,
     private readonly runs: ScoreRunRepository,
     private readonly jobs: JobQueue,
@@ -56,6 +68,21 @@ export class ScoreRunService {
     const row = await this.runs.insert(tx, scope, run, targets);
     if (targets.length > 0) await this.enqueue(tx, [row.score_run_id]);
     return row;
+  }
+
+  /**
+   * Checks that the organization may have another open run. Other callers for the organization wait until the transaction
+   * ends. Errors: 429 if it has `MAX_OPEN_SCORE_RUNS` open runs.
+   */
+  async checkOpenRuns(tx: Tx, scope: Scope): Promise<void> {
+    await this.runs.lockOpenOfOrg(tx, scope);
+    if (await this.isFull(scope, tx)) throw tooManyOpen('runs', this.environment.MAX_OPEN_SCORE_RUNS);
+  }
+
+  /** Tells whether the organization has as many open runs as it may have. */
+  async isFull(scope: Scope, on: SqlExecutor = this.database): Promise<boolean> {
+    const max = this.environment.MAX_OPEN_SCORE_RUNS;
+    return (await this.runs.countOpenOfOrg(on, scope, max)) >= max;
   }
 
   private enqueue(tx: Tx, runIds: readonly string[]): Promise<void> {

@@ -14,7 +14,7 @@ export class ScoringController {
   /**
    * Score traces, sessions or results, or test or preview a scorer
    *
-   * @remarks In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs no judge backend. Without one, it shows the request for a judge that supports every feature, and omits `model` if the scorer names none.
+   * @remarks In mode `score`, an organization can have at most `MAX_OPEN_SCORE_RUNS` open runs (429 with `Retry-After`). In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs no judge backend. Without one, it shows the request for a judge that supports every feature, and omits `model` if the scorer names none.
    */
   @Post()
   @HttpCode(202)

@@ -65,7 +65,8 @@ export class ScoringService {
    * Scores the selected targets with the current version of a scorer. Stores nothing until all checks have passed. Errors:
    * 400 for a contradictory selection and for a human scorer; 404 for an unknown scorer or unknown ids; 409 for an archived
    * scorer, and if other requests keep taking the targets; 422 for more targets than the cap, and for a cost limit on a
-   * judge without prices; 503 without a judge backend, except in mode `preview`.
+   * judge without prices; 429 for an organization with too many open runs; 503 without a judge backend, except in mode
+   * `preview`.
    */
   async score(
     scope: Scope,
@@ -93,7 +94,7 @@ export class ScoringService {
   /**
    * Selects the targets and starts a run over them. Selects again if another request for unscored targets takes some of
    * them first. Does not select under the lock, because its holder would need a second connection. Errors: 409 if other
-   * requests take some of the targets every time.
+   * requests take some of the targets every time; 429.
    */
   private async enqueue(scope: Scope, request: ScoringRequest, signal: AbortSignal): Promise<QueuedRunDto> {
     const { scorer, selection, options } = request;
@@ -102,6 +103,7 @@ export class ScoringService {
       signal.throwIfAborted();
       const { targets, scannedRange } = await this.selector.select(scope, request, signal);
       const run = await this.database.transaction(async (tx) => {
+        if (targets.length > 0) await this.runs.checkOpenRuns(tx, scope);
         const settings = { ...scorer, ...options, grain, experiment_id, scannedRange };
         const takenIds = unscoredOnly && (await this.targets.findTaken(tx, scope, settings, targets));
         return takenIds && takenIds.size > 0 ? null : this.runs.start(tx, scope, settings, targets);
