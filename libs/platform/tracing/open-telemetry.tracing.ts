@@ -83,6 +83,10 @@ export class OpenTelemetryTracing implements Tracing {
     return runInSpan(trace.setSpan(parent, span), span, work);
   }
 
+  untraced<Result>(work: () => Promise<Result>): Promise<Result> {
+    return context.with(ROOT_CONTEXT, work);
+  }
+
   async stop(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));

@@ -21,6 +21,8 @@ export interface Tracing {
    * scoring rules enqueue jobs for new traces: the trace of such a job would cause another job, and so on without end.
    */
   job<Result>(job: TracedJob, work: () => Promise<Result>): Promise<Result>;
+  /** Runs work that does not belong to the current trace. */
+  untraced<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Exports the remaining spans and stops. Never fails; drops spans that cannot be sent within `ms` milliseconds. */
   stop(ms: number): Promise<void>;
 }
@@ -30,5 +32,6 @@ export const UNTRACED: Tracing = {
   traceId: () => undefined,
   traceparent: () => undefined,
   job: (_job, work) => work(),
+  untraced: (work) => work(),
   stop: () => Promise.resolve(),
 };

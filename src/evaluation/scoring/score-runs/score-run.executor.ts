@@ -7,6 +7,7 @@ import { newId } from '#platform/ids';
 import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { isLockTimeout, Problem, problemOfDatabaseError } from '#platform/problem';
+import { tracing } from '#platform/tracing';
 import { Budget, BUDGET_EXCEEDED } from '../../judges';
 import { ScorerRepository } from '../../scorers';
 import {
@@ -77,8 +78,8 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     this.slots = new RunSlots(environment.WORKER_RUNS);
   }
 
-  protected handle(): Promise<void> {
-    return this.executeNext();
+  protected handle({ score_run_id }: { score_run_id: string }): Promise<void> {
+    return this.executeNext(score_run_id);
   }
 
   /**
@@ -86,13 +87,18 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
    * run waits. After an error, any worker may continue the run. Throws `JobHandedBack` if this process stops first, or the
    * run gives its slot back. If the run has failed too often, ends it and throws `JobPoisoned`, so that its job is kept for
    * inspection.
+   *
+   * @param tracedId the run that belongs to the current trace. Another one may be of another organization
    */
-  async executeNext(): Promise<void> {
+  async executeNext(tracedId?: string): Promise<void> {
     for (;;) {
       if (this.shutdown.stopping.aborted) throw new JobHandedBack();
       const claim = await this.claim(0);
       if (claim === 'none') return;
-      if (claim !== 'full') return this.execute(claim);
+      if (claim !== 'full') {
+        const execute = () => this.execute(claim);
+        return claim.run.score_run_id === tracedId ? execute() : tracing().untraced(execute);
+      }
       await this.slots.change(SLOT_WAIT_MS, this.shutdown.stopping);
     }
   }
