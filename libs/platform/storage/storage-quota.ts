@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LoadingCache } from '#platform/concurrency';
 import { Database, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { Problem } from '#platform/problem';
 import type { OrgScope } from '#platform/scope';
@@ -37,6 +38,8 @@ export class StorageUsageRepository {
 export class StorageQuota {
   /** The new bytes of open transactions, by organization. */
   private readonly added = new WeakMap<Tx, Map<string, number>>();
+  /** The bytes of organizations, up to a second old, for the check before an upload. The check before the commit is exact. */
+  private readonly recent = new LoadingCache<number>();
 
   /** @param quota in bytes; null for none */
   constructor(
@@ -50,13 +53,13 @@ export class StorageQuota {
   }
 
   /**
-   * Returns the number of bytes that still fit. Throws 413 if no byte fits, or fewer than expected.
+   * Returns the number of bytes that still fit, as of the last second. Throws 413 if no byte fits, or fewer than expected.
    *
    * @param expected the number of bytes that will arrive, if it is known
    */
   async left(scope: Tenant, expected = 1): Promise<number> {
     if (this.quota === null) return Infinity;
-    const used = await this.usage.find(scope);
+    const used = await this.recent.find(scope.orgId, () => this.usage.find(scope));
     if (used + expected > this.quota) throw this.exceeded(used);
     return this.quota - used;
   }

@@ -13,7 +13,7 @@ const OWNER = 'span usage';
 /**
  * Limits the spans that an organization sends on one day (`TELEMETRY_QUOTA_SPANS_PER_DAY`). Without the quota, nothing is
  * counted, and no statement runs. With it, each process writes its counts once per second, and reads those of the others at
- * most once per second. So organizations may exceed the quota by what processes store within about two seconds.
+ * most once per second. So organizations may exceed the quota by what the other processes store within about two seconds.
  */
 @Injectable()
 export class SpanQuota implements BeforeApplicationShutdown {
@@ -25,6 +25,8 @@ export class SpanQuota implements BeforeApplicationShutdown {
   private readonly written = new Map<string, number>();
   /** Spans that this process has stored, and not yet counted in the database, by `keyOf`. */
   private readonly unwritten = new Map<string, number>();
+  /** Spans of exports that this process is storing, by organization. */
+  private readonly reserved = new Map<string, number>();
   private readonly writes = new Set<Promise<void>>();
   private readonly counts = new Batcher<SpanCount, void>({
     run: (counts) => this.write(counts),
@@ -59,11 +61,20 @@ export class SpanQuota implements BeforeApplicationShutdown {
     if (used! >= this.quota) throw exceeded(this.quota, used!);
   }
 
-  /** Throws 429 for an export of more spans than are left. Call `check` before. */
-  checkSize(orgId: string, spans: number): void {
+  /** Reserves spans until they are stored. Call `check` before. Throws 429 for more spans than are left. */
+  reserve(orgId: string, spans: number): void {
     if (this.quota === null) return;
-    const used = this.known(keyOf(orgId, today()));
+    const reserved = this.reserved.get(orgId) ?? 0;
+    const used = this.known(keyOf(orgId, today())) + reserved;
     if (used + spans > this.quota) throw exceeded(this.quota, used, spans);
+    this.reserved.set(orgId, reserved + spans);
+  }
+
+  /** Ends a reservation. */
+  release(orgId: string, spans: number): void {
+    const left = (this.reserved.get(orgId) ?? 0) - spans;
+    if (left > 0) this.reserved.set(orgId, left);
+    else this.reserved.delete(orgId);
   }
 
   /** Counts stored spans. */

@@ -38,18 +38,23 @@ export class TraceService {
 /** Stores exports of traces. */
 @Injectable()
 export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRecord[]> {
+  /** The spans that are reserved for exports. */
+  private readonly reserved: WeakMap<OtlpBody, number>;
+
   constructor(
     writer: TraceWriter,
     resources: ExportResources,
     private readonly quota: SpanQuota,
   ) {
+    const reserved = new WeakMap<OtlpBody, number>();
     super(resources, {
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       warnings: ({ spans }, scope) => warningsForSpans(scope, spans),
       prepare: ({ spans }, { scope, body }) => {
-        quota.checkSize(scope.orgId, spans.length);
+        quota.reserve(scope.orgId, spans.length);
+        reserved.set(body, spans.length);
         return writer.prepare(scope, spans, body.bytes.length);
       },
       store: async (exports) => {
@@ -57,11 +62,17 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
         for (const { scope, ready } of exports) quota.add(scope.orgId, ready.length);
       },
     });
+    this.reserved = reserved;
   }
 
   /** Errors: 429 beyond the quota of spans; those of every export. */
   override async export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
+    if (this.quota.quota === null) return super.export(scope, body, signal);
     await this.quota.check(scope.orgId);
-    return super.export(scope, body, signal);
+    try {
+      return await super.export(scope, body, signal);
+    } finally {
+      this.quota.release(scope.orgId, this.reserved.get(body) ?? 0);
+    }
   }
 }

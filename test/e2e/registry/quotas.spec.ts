@@ -208,6 +208,14 @@ describe('the quota of spans per day', () => {
     expect((await usage()).used).toBe(3);
   });
 
+  it('holds for concurrent exports', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => exporter.json(spans(3))));
+    const stored = answers.filter(({ status }) => status === 200);
+    expect([stored.length, answers.length - stored.length]).toEqual([3, 5]);
+    expect((await usage()).used).toBe(9);
+    expect((await exporter.json(spans(1))).status).toBe(200);
+  });
+
   it('begins again on the next day', async () => {
     await app.database.query("INSERT INTO span_usage VALUES ($1, (now() AT TIME ZONE 'UTC')::date - 1, 99)", [
       callers.org.orgId,
