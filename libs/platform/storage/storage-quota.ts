@@ -71,7 +71,7 @@ export class StorageQuota {
   add(tx: Tx, scope: Tenant, bytes: number): void {
     if (bytes === 0) return;
     let added = this.added.get(tx);
-    if (!added) this.added.set(tx, (added = new Map()));
+    if (!added) this.added.set(tx, (added = new Map<string, number>()));
     const { orgId } = scope;
     if (!added.has(orgId)) tx.beforeCommit(() => this.write(tx, orgId, added.get(orgId)!));
     added.set(orgId, (added.get(orgId) ?? 0) + bytes);
