@@ -177,13 +177,18 @@ describe('a judge', () => {
     it.each([
       ['wrong JSON', '{"hello":"world"}', mostCost],
       ['HTML', '<html>hello</html>', mostCost],
-      ['no message', '{"choices":[]}', mostCost],
+      // read, but without an answer
+      [
+        'no message',
+        '{"choices":[]}',
+        ({ length }: string): number => (Math.ceil(length / 3) * 10 + Math.ceil(14 / 3) * 100) / 1e6,
+      ],
       [
         'wrong JSON with its usage',
         '{"usage":{"prompt_tokens":100,"completion_tokens":10}}',
         (): number => COST,
       ],
-    ])('is charged the most that an unusable answer can cost (%s), or its usage', async (_, body, costOf) => {
+    ])('is charged for an unusable answer (%s)', async (_, body, costOf) => {
       const random = jest.spyOn(Math, 'random').mockReturnValue(0.05);
       judge.reply = ({ repeat }) => (repeat === 0 ? { status: 200, body } : says(GOOD));
       const { run } = await fixture.completeRun(await fixture.scorer(), await fixture.experiment());

@@ -228,14 +228,20 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 const NOTHING = Buffer.alloc(0);
 
+/** The handler that undici creates for a request, which it calls when it begins to write the request. */
+interface SendingHandler {
+  onConnect: (abort: (reason?: Error) => void, context: object) => void;
+}
+
 /** Returns a dispatcher that sets `isSent` of a request. */
 function noting(request: ProviderRequest, dispatcher: Dispatcher): Dispatcher {
   const noted = Object.create(dispatcher) as Dispatcher;
   noted.dispatch = (options, handler) => {
-    const onConnect = handler.onConnect?.bind(handler);
-    handler.onConnect = (abort) => {
+    const sending = handler as SendingHandler;
+    const onConnect = sending.onConnect.bind(sending);
+    sending.onConnect = (...connection) => {
       request.isSent = true;
-      onConnect?.(abort);
+      onConnect(...connection);
     };
     return dispatcher.dispatch(options, handler);
   };

@@ -188,7 +188,7 @@ describe('model usage', () => {
     const gateway = await GatewayFixture.create(app);
     const day = new Date().toISOString().slice(0, 10);
     await app.database.query(
-      `INSERT INTO model_usage VALUES ($1, $2, 'm', 'ada', '', '', $3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.25)`,
+      `INSERT INTO model_usage VALUES ($1, $2, 'm', 'ada', '', '', $3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.25, 0)`,
       [gateway.org.workspaceId, day, gateway.org.orgId],
     );
     expect((await gateway.viewer.get(USAGE)).body.total).toMatchObject({ call_count: 1, cost_usd: 0.25 });
