@@ -58,7 +58,7 @@ export class CallBudgets {
 
   /**
    * Checks that no budget is spent or reserved, and reserves the most that a call can cost. Concurrent calls can therefore exceed a
-   * budget only by one request, plus the amount that other processes spend within a second.
+   * budget only by one request, plus what calls of other processes cost that are in flight or ended within a second.
    *
    * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 409 if the price of the call is unknown.
    */
