@@ -61,7 +61,12 @@ export class AttackedService {
     const loopDelay = { listener: (_ms: number): void => undefined };
     const service = await StandaloneService.start({
       ...options,
-      env: { LOG_LEVEL: 'info', ...env, AUTH_ISSUERS: JSON.stringify([issuer.entry()]) },
+      env: {
+        LOG_LEVEL: 'info',
+        OUTBOUND_ALLOW: '127.0.0.0/8',
+        ...env,
+        AUTH_ISSUERS: JSON.stringify([issuer.entry()]),
+      },
       preload: path.join(__dirname, 'loop-delay.child.js'),
       onMessage: (ms) => loopDelay.listener(ms as number),
     });

@@ -1,11 +1,13 @@
 import type { Attack } from './attack';
 import * as bodies from './body-attacks';
 import * as connections from './connection-attacks';
+import * as providers from './provider-attacks';
 import * as work from './work-attacks';
 
 /** Every attack. The tests and the benchmark run all of them. */
 export const ATTACKS: readonly Attack[] = [
   ...Object.values(connections),
   ...Object.values(bodies),
+  ...Object.values(providers),
   ...Object.values(work),
 ];
