@@ -61,6 +61,7 @@ export class AttackedService {
     const loopDelay = { listener: (_ms: number): void => undefined };
     const service = await StandaloneService.start({
       ...options,
+      // the attacker's model providers listen on loopback
       env: {
         LOG_LEVEL: 'info',
         OUTBOUND_ALLOW: '127.0.0.0/8',
