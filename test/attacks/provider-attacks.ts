@@ -26,6 +26,9 @@ const ROUTES: readonly Route[] = [
   { kind: 'anthropic', path: '/model/v1/responses', wire: 'messages' },
 ];
 
+/** The routes whose streams are translated, so that they need memory. */
+const TRANSLATED = ROUTES.filter(({ path, wire }) => !path.includes(wire));
+
 /** Returns an event whose text or arguments are `value`, a JSON text. */
 const eventOf = (wire: Wire, value: string): string => {
   switch (wire) {
@@ -169,42 +172,54 @@ async function openStreams(
   }
 }
 
-const forever = async (response: ServerResponse, part: string | Buffer): Promise<never> => {
-  for (;;) await write(response, part);
+/** Writes the same bytes again and again, with a pause, because a provider can always send more than a machine can pass on. */
+const forever = async (response: ServerResponse, part: string | Buffer, pauseMs: number): Promise<never> => {
+  for (;;) {
+    await write(response, part);
+    await delay(pauseMs);
+  }
 };
 
 export const waitingCalls = attack({
   name: 'waiting-calls',
   title: 'streams whose first tool call never ends, so that the second one waits',
   sizes: {
+    quick: { streams: 40, mib: 4, ms: 2_000 },
     test: { streams: 480, mib: 30, ms: 20_000 },
     bench: { streams: 480, mib: 30, ms: 20_000 },
   },
   run: (attacker, { streams, mib, ms }) =>
-    openStreams(attacker, { streams, ms }, async (response, wire) => {
-      await write(response, callsOf(wire, [0], '{"a":"'));
-      const part = callsOf(wire, [1], 'x'.repeat(128 * KIB));
-      for (let sent = 0; sent < mib * MIB; sent += 128 * KIB) await write(response, part);
-      await once(response, 'close');
-    }),
+    openStreams(
+      attacker,
+      { streams, ms },
+      async (response, wire) => {
+        await write(response, callsOf(wire, [0], '{"a":"'));
+        const part = callsOf(wire, [1], 'x'.repeat(128 * KIB));
+        for (let sent = 0; sent < mib * MIB; sent += 128 * KIB) await write(response, part);
+        await once(response, 'close');
+      },
+      { routes: TRANSLATED },
+    ),
 });
 
 export const endlessCalls = attack({
   name: 'endless-calls',
   title: 'streams with endless arguments of one tool call, or endless tool calls',
   sizes: {
+    quick: { streams: 6, ms: 1_000 },
     test: { streams: 24, ms: 8_000 },
     bench: { streams: 24, ms: 8_000 },
   },
   async run(attacker, size) {
     await openStreams(attacker, size, async (response, wire) => {
       await write(response, callsOf(wire, [0], '{"a":"'));
-      return forever(response, callsOf(wire, [0], 'x'.repeat(8 * KIB)));
+      return forever(response, callsOf(wire, [0], 'x'.repeat(8 * KIB)), 1);
     });
     await openStreams(attacker, size, async (response, wire) => {
       for (let first = 0; ; first += 100) {
         const indexes = Array.from({ length: 100 }, (_, n) => first + n);
         await write(response, callsOf(wire, indexes, '{}'));
+        await delay(1);
       }
     });
   },
@@ -221,6 +236,7 @@ export const costlyEvents = attack({
   name: 'costly-events',
   title: 'streams of events that are slow to parse for their size',
   sizes: {
+    quick: { streams: 32, bytes: 254 * KIB, ms: 1_500 },
     test: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
     bench: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
   },
@@ -228,7 +244,7 @@ export const costlyEvents = attack({
     const values = COSTLY.map((costly) => costly(bytes));
     let n = 0;
     return openStreams(attacker, { streams, ms }, (response, wire) =>
-      forever(response, eventOf(wire, values[n++ % values.length]!)),
+      forever(response, eventOf(wire, values[n++ % values.length]!), 1_000),
     );
   },
 });
@@ -237,6 +253,7 @@ export const hugeEvents = attack({
   name: 'huge-events',
   title: 'streams of events of many MiB',
   sizes: {
+    quick: { streams: 8, bytes: 2 * MIB, perSecond: 10 * MIB, ms: 2_500 },
     test: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
     bench: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
   },
@@ -260,6 +277,7 @@ export const endlessEvents = attack({
   name: 'endless-events',
   title: 'streams of one endless event, of comments, or of empty events',
   sizes: {
+    quick: { streams: 10, ms: 1_000 },
     test: { streams: 48, ms: 6_000 },
     bench: { streams: 48, ms: 6_000 },
   },
@@ -275,7 +293,7 @@ export const endlessEvents = attack({
     return openStreams(attacker, size, async (response, wire) => {
       const part = parts[n++ % parts.length]!;
       if (n % 2 === 0) await write(response, eventOf(wire, '"Hi"'));
-      return forever(response, part);
+      return forever(response, part, 100);
     });
   },
 });
@@ -284,6 +302,7 @@ export const silentProviders = attack({
   name: 'silent-providers',
   title: 'streams that are silent after their headers, or send one byte a second',
   sizes: {
+    quick: { streams: 60, ms: 2_000 },
     test: { streams: 480, ms: 12_000 },
     bench: { streams: 480, ms: 12_000 },
   },
@@ -308,6 +327,7 @@ export const largeAnswers = attack({
   name: 'large-answers',
   title: 'answers of a model that are slow to parse, or have tens of MiB',
   sizes: {
+    quick: { calls: 6, bytes: 8 * MIB },
     test: { calls: 24, bytes: 60 * MIB },
     bench: { calls: 24, bytes: 60 * MIB },
   },
@@ -342,6 +362,7 @@ export const largeJudgements = attack({
   name: 'large-judgements',
   title: 'a judge on a model of the gateway that answers with tens of MiB',
   sizes: {
+    quick: { targets: 10, bytes: 8 * MIB, ms: 2_000 },
     test: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
     bench: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
   },

@@ -9,8 +9,8 @@ const DEEP_STRING_MAX = 64;
 /** Maximum bytes of a number or another literal. */
 const LITERAL_MAX = 32;
 /** Size of the outline from which on lists, and all containers, keep no further content. Leaves space for the usage. */
-const LISTS_SIZE = 32 * 1024;
-const SIZE = 64 * 1024;
+const LISTS_SIZE = 16 * 1024;
+const SIZE = 32 * 1024;
 /** Maximum size of an outline of text that is not JSON. */
 const SIZE_MAX = 2 * SIZE;
 
@@ -75,6 +75,7 @@ export class JsonOutline {
       this.#keep(byte);
     } else if (byte === QUOTE) {
       this.#isString = false;
+      this.#length = 0;
       if (this.#leftOut === 0) this.#keep(byte);
     } else {
       this.#isEscaped = byte === BACKSLASH;
