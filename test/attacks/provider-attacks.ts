@@ -336,10 +336,11 @@ export const largeAnswers = attack({
     let n = 0;
     const provider = await HostileProvider.start(
       attacker,
-      async (response, wire) => {
+      (response, wire) => {
         const value = COSTLY[n % COSTLY.length]!(sizes[n++ % sizes.length]!);
         const members = { chat: 'choices', messages: 'content', responses: 'output' };
         response.end(`{"${members[wire]}":[${value}],"usage":{"total_tokens":1}}`);
+        return Promise.resolve();
       },
       'application/json',
     );

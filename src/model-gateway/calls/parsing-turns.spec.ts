@@ -7,10 +7,10 @@ describe('ParsingTurns', () => {
   it('runs small work at once, and large work in turns between organizations', async () => {
     const turns = new ParsingTurns();
     const order: string[] = [];
-    const run = (org: string, bytes: number) => turns.run(org, signal, bytes, () => order.push(org));
-    expect(run('a', KIB)).toBe(1);
+    const run = async (org: string, bytes: number) => turns.run(org, signal, bytes, () => order.push(org));
+    expect(await run('a', KIB)).toBe(1);
     const waiting = ['a', 'a', 'a', 'b', 'b'].map((org) => run(org, 64 * KIB));
-    expect(run('c', KIB)).toBeLessThan(4);
+    expect(await run('c', KIB)).toBeLessThan(4);
     await Promise.all(waiting);
     expect(order.filter((org) => org !== 'c')).toEqual(['a', 'a', 'a', 'b', 'a', 'b']);
   });
@@ -26,7 +26,7 @@ describe('ParsingTurns', () => {
     const busy = (): void => {
       for (const until = performance.now() + 5; performance.now() < until;);
     };
-    await Promise.all(Array.from({ length: 20 }, () => turns.run('a', signal, 64 * KIB, busy)));
+    await Promise.all(Array.from({ length: 20 }, async () => turns.run('a', signal, 64 * KIB, busy)));
     clearImmediate(timer);
     expect(iterations).toBeGreaterThan(15);
   });

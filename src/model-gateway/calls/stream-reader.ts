@@ -61,7 +61,7 @@ export class StreamReader {
   ): AsyncGenerator<Buffer, void, undefined> {
     const { isNative } = translation;
     const maxEventBytes = this.environment.GATEWAY_EVENT_LIMIT_BYTES;
-    const reader = new SseReader({ maxEventBytes, passesLarge: isNative });
+    const reader = new SseReader({ maxEventBytes, maxLargeBytes: isNative ? call.maxBytes : 0 });
     const memory = new StreamMemory(call.lease);
     const hold = (part: Buffer): void => memory.hold(reader.heldBytes + translation.heldBytes + part.length);
     let hasStarted = false;

@@ -162,12 +162,12 @@ describe('SseReader', () => {
     });
     const outline =
       '{"type":"response.completed","response":{"id":"r","output":[{"content":[]}],"usage":{"input_tokens":3}}}';
-    const limits = { maxEventBytes: 100, passesLarge: true };
+    const limits = { maxEventBytes: 100, maxLargeBytes: 100_000 };
 
     it.each([
       ['one line', `event: response.completed\ndata: ${data}\n\n`],
       ['CRLF', `event: response.completed\r\ndata:${data}\r\n\r\n`],
-      ['comments', `: ${'x'.repeat(200)}\ndata: ${data}\nid: 7\n: ${'x'.repeat(200)}\n\n`],
+      ['comments', `: ${'x'.repeat(20)}\ndata: ${data}\nid: 7\n: ${'x'.repeat(200)}\n\n`],
       ['several lines', `event: response.completed\ndata: ${data.replaceAll('{', '\ndata: {')}\n\n`],
       ['no blank line', `data: ${data}`],
     ])('returns all bytes of one with %s, and its outline', (_, text) => {
@@ -184,15 +184,17 @@ describe('SseReader', () => {
       }
     });
 
-    it('returns the bytes of a large comment, and no event', () => {
-      const bytes = Buffer.from(`: ${'x'.repeat(500)}\n\ndata: a\n\n`);
-      const events = readAll(bytes, [30, 100], limits);
-      expect(Buffer.concat(events.map(({ raw }) => raw))).toEqual(bytes);
-      expect(fields(events.filter((event) => !isPart(event)))).toEqual([[undefined, 'a']]);
+    it('rejects a large comment, and a larger event', () => {
+      const comment = Buffer.from(`: ${'x'.repeat(500)}\n\ndata: a\n\n`);
+      const event = Buffer.from(`data: ${'x'.repeat(100_000)}\n\n`);
+      for (const sizes of [[], [30, 100], [99, 1]]) {
+        expect(() => readAll(comment, sizes, limits)).toThrow('more than 100 bytes');
+        expect(() => readAll(event, sizes, limits)).toThrow('more than 100000 bytes');
+      }
     });
 
     it('holds little memory, however large an event is', () => {
-      const reader = new SseReader({ maxEventBytes: 64 * 1024, passesLarge: true });
+      const reader = new SseReader({ maxEventBytes: 64 * 1024, maxLargeBytes: 1024 * MIB });
       const parts = ['data: ', '{"a":1,"b":["', '"x",', '[[[[', '{"a":{', '1', '\ndata:'];
       for (const part of parts) {
         const bytes = Buffer.alloc(64 * 1024, part);

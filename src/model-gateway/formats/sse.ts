@@ -50,8 +50,8 @@ const BLANK_LINE = Buffer.from('\n\n');
 export interface SseLimits {
   /** Maximum bytes of one event with its comments and its blank line. */
   maxEventBytes: number;
-  /** Whether larger events are returned in parts, as they arrive, instead of being refused. */
-  passesLarge?: boolean;
+  /** Maximum bytes of larger events that are returned in parts, as they arrive. Default: none are. */
+  maxLargeBytes?: number;
 }
 
 /**
@@ -170,16 +170,22 @@ export class SseReader {
 
   /** Returns the buffered bytes of an event that is too large to be buffered, and the next ones. */
   #beginLarge(bytes: Buffer, events: (SseEvent | SsePart)[]): void {
-    const { maxEventBytes, passesLarge = false } = this.limits;
-    if (!passesLarge) throw new SseTooLarge(maxEventBytes);
+    const { maxEventBytes, maxLargeBytes = 0 } = this.limits;
+    if (maxLargeBytes === 0) throw new SseTooLarge(maxEventBytes);
     const buffered = this.#take();
-    this.#large = new LargeEvent(eventOf(buffered, this.#isFirst)?.event);
-    if (buffered.length > 0) this.#pass(buffered, events);
-    this.#pass(bytes, events);
+    const large = new LargeEvent(eventOf(buffered, this.#isFirst)?.event);
+    this.#large = large;
+    const parts: SsePart[] = [];
+    for (const part of [buffered, bytes]) if (part.length > 0) this.#pass(part, parts);
+    // a large comment has no use
+    if (!large.hasData) throw new SseTooLarge(maxEventBytes);
+    events.push(...parts);
   }
 
   #pass(bytes: Buffer, events: (SseEvent | SsePart)[]): void {
+    const { maxLargeBytes = 0 } = this.limits;
     this.#large!.add(bytes);
+    if (this.#large!.bytes > maxLargeBytes) throw new SseTooLarge(maxLargeBytes);
     events.push({ raw: bytes, isPart: true });
   }
 
@@ -207,8 +213,8 @@ const DATA = 'data:';
 /** Reads the data of an event whose bytes are passed on. */
 class LargeEvent {
   readonly outline = new JsonOutline();
-  private bytes = 0;
-  private hasData = false;
+  bytes = 0;
+  hasData = false;
   /** The start of the current line, until its field is known. */
   private field = '';
   private line: 'start' | 'data' | 'other' = 'start';
@@ -232,9 +238,8 @@ class LargeEvent {
     }
   }
 
-  /** Takes back the last part, which may end the answer. Returns undefined for a comment. */
-  end(parts: (SseEvent | SsePart)[]): SseEvent | undefined {
-    if (!this.hasData) return undefined;
+  /** Takes back the last part, which may end the answer. */
+  end(parts: (SseEvent | SsePart)[]): SseEvent {
     const last = parts.at(-1);
     const raw = last && isPart(last) ? last.raw : NOTHING;
     if (raw !== NOTHING) parts.pop();
