@@ -5,7 +5,7 @@ import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
-import { MetricsServerModule } from '#platform/metrics';
+import { MetricsServerModule } from '#platform/metrics-server';
 import { RateLimitModule } from '#platform/rate-limit';
 import { AgentsHttpModule } from './agents';
 import { ApiProxyHttpModule } from './api-proxy';

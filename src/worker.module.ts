@@ -3,7 +3,7 @@ import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
-import { MetricsServerModule } from '#platform/metrics';
+import { MetricsServerModule } from '#platform/metrics-server';
 import { EvaluationWorkerModule } from './evaluation';
 import { AgentsModule } from './agents';
 import { FilesModule } from './files';

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { MetricsServer } from '../../libs/platform/metrics/metrics.server';
+import { MetricsServer } from '../../libs/platform/metrics-server/metrics.server';
 
 /** The result of a scrape: the value of each series, such as `registry_jobs{kind="greet",state="waiting"}`. */
 export interface Scrape {

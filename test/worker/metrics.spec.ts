@@ -13,7 +13,7 @@ import {
   JobsWorkerModule,
 } from '#platform/jobs';
 import { JsonLogger, setLogLevel } from '#platform/logging';
-import { MetricsServerModule } from '#platform/metrics';
+import { MetricsServerModule } from '#platform/metrics-server';
 import { ownApp, createTestDatabase, createTestWorker, TcpProxy, type TestDatabase, until } from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';

@@ -1,6 +1,13 @@
 import { Module } from '@nestjs/common';
+import { HealthChecks } from './health.checks';
 import { HealthController } from './health.controller';
-import { Lifecycle } from './lifecycle';
 
-@Module({ controllers: [HealthController], providers: [Lifecycle] })
+/** The checks, for every process. */
+@Module({ providers: [HealthChecks], exports: [HealthChecks] })
+export class HealthChecksModule {}
+
+/** The checks as routes of the API. */
+@Module({ imports: [HealthChecksModule], controllers: [HealthController] })
 export class HealthModule {}
+
+export { HealthChecks };

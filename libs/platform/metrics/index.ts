@@ -1,4 +1,3 @@
 export { type Counter, type Gauge, type Histogram, Metrics } from './metrics';
 export { MetricsModule } from './metrics.module';
-export { MetricsServerModule } from './metrics-server.module';
 export type { MetricsSource } from './metrics-sources';

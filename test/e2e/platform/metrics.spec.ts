@@ -4,11 +4,12 @@ import http from 'node:http';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { readEnvironment } from '#platform/config';
+import { HealthChecks } from '#platform/health';
 import { setLogLevel } from '#platform/logging';
 import { Metrics } from '#platform/metrics';
 import { createTestApp, newOrganization, sharedApp, TcpProxy, type TestApp } from '#testing';
 import { QueueDepthRepository } from '../../../libs/platform/jobs/queue-depth.repository';
-import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
+import { MetricsServer } from '../../../libs/platform/metrics-server/metrics.server';
 import { ScoreRunRepository } from '../../../src/evaluation/scoring/score-runs/score-run.repository';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
@@ -26,6 +27,11 @@ describe('GET /metrics', () => {
   });
   afterAll(() => app.close());
 
+  const healthOf = async (from: TestApp): Promise<Record<string, number>> => {
+    const statusOf = async (check: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${from.get(MetricsServer).port}/health/${check}`)).status;
+    return { live: await statusOf('live'), ready: await statusOf('ready') };
+  };
   const base = (): string => `http://127.0.0.1:${app.get(MetricsServer).port}`;
 
   it('returns the Prometheus format, with process metrics, on a separate port', async () => {
@@ -40,7 +46,8 @@ describe('GET /metrics', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  it('is the only route on its port', async () => {
+  it('shares its port with the health checks alone', async () => {
+    expect(await healthOf(app)).toEqual({ live: 200, ready: 200 });
     expect((await fetch(`${base()}/`)).status).toBe(404);
     const posted = await fetch(`${base()}/metrics`, { method: 'POST', body: 'a' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -104,7 +111,7 @@ describe('GET /metrics', () => {
 
   it('prevents the start if its port is in use, and names the port', async () => {
     const usedPort = { METRICS_PORT: String(app.get(MetricsServer).port) };
-    const another = new MetricsServer(readEnvironment(usedPort), new Metrics());
+    const another = new MetricsServer(readEnvironment(usedPort), new Metrics(), app.get(HealthChecks));
     await expect(another.onApplicationBootstrap()).rejects.toThrow(
       `Port ${usedPort.METRICS_PORT} is in use; set METRICS_PORT to another port.`,
     );
@@ -154,6 +161,7 @@ describe('GET /metrics', () => {
       });
       proxy.cut();
       await cut.api().get('/health/ready');
+      expect(await healthOf(cut)).toEqual({ live: 200, ready: 503 });
       let text = '';
       const now = performance.now.bind(performance);
       const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + AFTER_CACHE_MS);

@@ -3,16 +3,26 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { HealthChecks } from '#platform/health';
 import { rootLogger } from '#platform/logging';
+import { Metrics } from '#platform/metrics';
+import { Problem } from '#platform/problem';
 import { StartError } from '#platform/process';
-import { Metrics } from './metrics';
 
 const HEADERS_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 50;
 
+interface Answer {
+  text: string;
+  type: string;
+}
+
+const HEALTHY: Answer = { text: '{"status":"ok"}', type: 'application/json' };
+
 /**
- * Serves `GET /metrics` at `METRICS_HOST` and `METRICS_PORT`, without authentication. Responds even while the API sheds
- * requests or the database is unavailable, and stops last.
+ * Serves `GET /metrics`, `/health/live` and `/health/ready` at `METRICS_HOST` and `METRICS_PORT`, without authentication. Responds
+ * even while the API sheds requests, while many connections wait for the API's port, or while the database is unavailable. Stops
+ * last.
  */
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -21,6 +31,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   constructor(
     private readonly environment: Environment,
     private readonly metrics: Metrics,
+    private readonly health: HealthChecks,
   ) {}
 
   /** The port that the server listens on; null if it does not listen. */
@@ -65,17 +76,35 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   private async respond(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const answer = this.answerAt(request.url?.split('?')[0]);
+    if (!answer) return end(response, 404, 'This port serves /metrics, /health/live and /health/ready.\n');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return end(response, 405, 'Send a GET request.\n');
+    }
     try {
-      if (request.url?.split('?')[0] !== '/metrics') return end(response, 404, 'Metrics are at /metrics.\n');
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        response.setHeader('Allow', 'GET, HEAD');
-        return end(response, 405, 'Read the metrics with GET.\n');
-      }
-      const text = await this.metrics.text();
-      end(response, 200, text, this.metrics.contentType);
+      const { text, type } = await answer();
+      end(response, 200, text, type);
     } catch (error) {
+      if (error instanceof Problem) return end(response, error.status, `${error.detail}\n`);
       rootLogger.error({ err: error }, 'cannot serve metrics');
       end(response, 500, 'The metrics could not be read.\n');
+    }
+  }
+
+  private answerAt(path: string | undefined): (() => Promise<Answer> | Answer) | undefined {
+    switch (path) {
+      case '/metrics':
+        return async () => ({ text: await this.metrics.text(), type: this.metrics.contentType });
+      case '/health/live':
+        return () => HEALTHY;
+      case '/health/ready':
+        return async () => {
+          await this.health.ready();
+          return HEALTHY;
+        };
+      default:
+        return undefined;
     }
   }
 }

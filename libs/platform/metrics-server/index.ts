@@ -1,0 +1,1 @@
+export { MetricsServerModule } from './metrics-server.module';
