@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Access, Admission, checkAllowed, type Member } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { type Endpoint, receiveBody, type ServiceRequest, targetOf } from '#platform/http';
+import { baseUrlOf, type Endpoint, receiveBody, type ServiceRequest, targetOf } from '#platform/http';
 import { randomHex } from '#platform/ids';
 import { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
@@ -91,27 +91,28 @@ export class ApiProxyEndpoint implements Endpoint {
   }
 
   private requestOf(request: ServiceRequest, api: ApiTarget, target: Target): UpstreamRequest {
-    const { origin, basePath, headers: own, parameter } = this.upstreams.of(api);
+    const { origin, basePath, headers: own, names, parameter } = this.upstreams.of(api);
     const query = parameter ? withParameter(target.query, parameter) : target.query;
+    const path = `${basePath}${target.separator}${target.path}` || '/';
     const { method, headers } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     return {
       origin,
-      path: `${basePath}${target.separator}${target.path}${query}` || '/',
+      path: path + query,
       method,
-      headers: requestHeaders(request, own, this.hopOf(request)),
+      headers: requestHeaders(request, { headers: own, names }, this.hopOf(request)),
       body: hasBody ? receiveBody(request, Infinity) : null,
       timeoutMs: api.timeout_ms,
     };
   }
 
   private hopOf(request: ServiceRequest): Hop {
-    const { PUBLIC_URL } = this.environment;
+    const url = baseUrlOf(this.environment, request);
     return {
       httpVersion: request.httpVersion,
       address: this.addresses.exact(request),
-      proto: PUBLIC_URL?.startsWith('https:') ? 'https' : 'http',
-      host: request.headers.host ?? '',
+      proto: url?.startsWith('https:') ? 'https' : 'http',
+      host: url?.split('/')[2],
       traceparent: tracing().traceparent() === undefined ? traceparentOf(request) : undefined,
     };
   }

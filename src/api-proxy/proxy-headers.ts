@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isForwardableRetryAfter } from '#platform/outbound';
 
 /** Alternating names and values, as Node provides them. */
 type RawHeaders = readonly string[];
@@ -22,22 +23,47 @@ const SERVICE_HEADERS = ['authorization', 'cookie', 'expect', 'host', 'x-service
 /** Headers that describe a request's path through proxies. This service sets its own, as it does for `X-Forwarded-…`. */
 const FORWARDING = [
   'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'client-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
   'forwarded',
+  'forwarded-for',
+  'forwarded-for-ip',
+  'proxy-client-ip',
   'traceparent',
   'true-client-ip',
   'via',
+  'wl-proxy-client-ip',
+  'x-appengine-user-ip',
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-envoy-external-address',
+  'x-host',
+  'x-original-forwarded-for',
   'x-original-host',
   'x-original-uri',
   'x-original-url',
+  'x-originating-ip',
+  'x-proxyuser-ip',
   'x-real-ip',
+  'x-remote-addr',
+  'x-remote-ip',
   'x-rewrite-url',
 ];
+
+/** Headers that replace the method, which `allowed_methods` of the API limits. */
+const METHOD_OVERRIDES = ['x-http-method', 'x-http-method-override', 'x-method-override'];
 
 /** Includes `Trailer`, because trailers of requests are not forwarded. */
 const DROPPED_REQUEST: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   ...SERVICE_HEADERS,
   ...FORWARDING,
+  ...METHOD_OVERRIDES,
   'trailer',
 ]);
 /** Includes `Proxy-Status`, which is replaced by one that also names this hop. */
@@ -71,15 +97,27 @@ export interface Hop {
   /** The client's address. */
   address: string | undefined;
   proto: string;
-  host: string;
+  /** The host of this service. Undefined if it is unknown. */
+  host: string | undefined;
   /** Undefined if tracing adds the header. */
   traceparent: string | undefined;
 }
 
-/** Returns the headers of the request to an upstream. @param own headers that replace the client's */
+/** Names that every server reads in the same way. Many read `_` and other characters as `-`. */
+const PLAIN_NAME = /^[a-z0-9-]+$/;
+
+/** Returns a name in lower case as servers read it that turn names into variables, such as CGI and WSGI. */
+export const dashedName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9-]/g, '-');
+
+/**
+ * Returns the headers of the request to an upstream. Drops headers whose names have other characters than letters, digits
+ * and dashes, because an upstream could read `X_Api_Key` as the credential `X-Api-Key`.
+ *
+ * @param own headers that replace the client's, and their names with dashes
+ */
 export function requestHeaders(
   { rawHeaders: raw, headers: { connection, te } }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
-  own: ReadonlyMap<string, string>,
+  own: { headers: ReadonlyMap<string, string>; names: ReadonlySet<string> },
   hop: Hop,
 ): string[] {
   const hopOnly = connectionOptions(connection);
@@ -88,14 +126,15 @@ export function requestHeaders(
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at]!.toLowerCase();
     if (name === 'via') via += `${raw[at + 1]!}, `;
-    if (DROPPED_REQUEST.has(name) || hopOnly.has(name) || own.has(name) || name.startsWith('x-forwarded-'))
-      continue;
+    if (DROPPED_REQUEST.has(name) || hopOnly.has(name) || own.names.has(name)) continue;
+    if (name.startsWith('x-forwarded') || !PLAIN_NAME.test(name)) continue;
     headers.push(raw[at]!, raw[at + 1]!);
   }
-  for (const [name, value] of own) headers.push(name, value);
+  for (const [name, value] of own.headers) headers.push(name, value);
   headers.push('via', `${via}${hop.httpVersion} ${PROXY_NAME}`);
   if (hop.address !== undefined) headers.push('x-forwarded-for', hop.address);
-  headers.push('x-forwarded-proto', hop.proto, 'x-forwarded-host', hop.host);
+  headers.push('x-forwarded-proto', hop.proto);
+  if (hop.host !== undefined) headers.push('x-forwarded-host', hop.host);
   if (hop.traceparent !== undefined) headers.push('traceparent', hop.traceparent);
   if (te !== undefined && /(?:^|,)\s*trailers\s*(?:,|;|$)/i.test(String(te))) headers.push('te', 'trailers');
   return headers;
@@ -124,6 +163,8 @@ export function responseHeaders(
     const name = names[at]!;
     if (name === 'proxy-status') earlierStatus += `${texts[at + 1]!}, `;
     if (DROPPED_RESPONSE.has(name) || hopOnly.has(name) || (dropsTrailer && name === 'trailer')) continue;
+    // clients compute with it, and wait forever or not at all for `Infinity`
+    if (name === 'retry-after' && !isForwardableRetryAfter(texts[at + 1]!)) continue;
     headers.push(texts[at]!, texts[at + 1]!);
   }
   headers.push('Via', `1.1 ${PROXY_NAME}`);

@@ -21,6 +21,9 @@ const REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
  */
 const JOINED_BYTES = 4 * 1024;
 
+/** The response begins when this much of its body has arrived, also if more follows at once. */
+const EARLY_BYTES = 64 * 1024;
+
 /** A request to an upstream. */
 export interface UpstreamRequest {
   origin: string;
@@ -62,8 +65,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   private resume: (() => void) | undefined;
   private ended = false;
   private isFlushed = false;
-  /** The first part of the body, until the headers are sent. */
-  private first: Buffer | undefined;
+  /** The start of the response, until it is sent. */
+  private head: { status: number; statusText: string; raw: Buffer[] } | undefined;
+  /** The parts of the body that arrived together with the headers, until the headers are sent. */
+  private early: Buffer[] = [];
+  private earlyBytes = 0;
   private isRetried = false;
   private unconfirmedBytes = 0;
   private resolve!: () => void;
@@ -109,38 +115,46 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onHeaders(status: number, raw: Buffer[], resume: () => void, statusText: string): boolean {
     if (this.ended) return false;
-    // 100 Continue and early hints
-    if (status < 200) return true;
-    try {
-      this.writeHead(status, statusText, raw);
-    } catch (error) {
-      // Node refuses this status or a header, so a problem is sent instead
-      this.response.statusMessage = '';
-      this.end(Object.assign(new Error('invalid response', { cause: error }), { code: 'HPE_INVALID' }));
+    // The service requests no upgrade (101).
+    if (status < 100 || status > 599 || status === 101) {
+      this.end(invalidResponse());
       return false;
     }
+    // 100 Continue and early hints
+    if (status < 200) return true;
+    this.head = { status, statusText, raw };
     this.resume = resume;
-    // flushes the headers of a stream whose first byte may take long
-    process.nextTick(() => this.flush());
+    // Flushes the headers of a stream whose first byte may take long.
+    if (!isChunked(raw)) process.nextTick(() => this.flush());
+    // undici reports an invalid chunk when the connection has closed, after one turn of the event loop. Until then, the invalid
+    // chunk becomes a problem.
+    else setImmediate(() => void (this.ended || setImmediate(() => this.flush())));
     return true;
   }
 
   onData(chunk: Buffer): boolean {
     triggerGarbageCollection(chunk.length);
-    if (!this.isFlushed && !this.first && chunk.length <= JOINED_BYTES) {
-      this.first = chunk;
-      return true;
+    if (!this.isFlushed) {
+      this.early.push(chunk);
+      this.earlyBytes += chunk.length;
+      if (this.earlyBytes <= EARLY_BYTES) return true;
+      this.flush();
+      return !this.ended && this.waitForDrain();
     }
-    this.flush();
     this.timer?.refresh();
     return this.write(chunk);
   }
 
   onComplete(trailers: (Buffer | string)[] | null): void {
-    if (this.ended) return;
+    if (this.ended || !this.sendHead()) return;
     if (trailers && trailers.length > 0) this.response.addTrailers(trailersOf(trailers));
-    if (this.first) this.response.end(this.first.toString('latin1'), 'latin1');
-    else this.response.end();
+    const [first, ...rest] = this.early;
+    if (first && rest.length === 0 && first.length <= JOINED_BYTES) {
+      this.response.end(first.toString('latin1'), 'latin1');
+    } else {
+      for (const chunk of this.early) this.response.write(chunk);
+      this.response.end();
+    }
     this.end();
   }
 
@@ -157,23 +171,43 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   private isRetryable(error: Error): boolean {
     const { body, method } = this.request;
-    if (this.isRetried || body !== null || this.response.headersSent) return false;
+    if (this.isRetried || body !== null || this.resume) return false;
     return IDEMPOTENT.has(method) && BROKEN.test(codeOfError(error));
   }
 
-  /** Sends the headers, with the first part of the body if it has arrived. */
+  /** Sends the headers, with the parts of the body that have arrived. */
   private flush(): void {
-    if (this.ended || this.isFlushed) return;
+    if (this.ended || this.isFlushed || !this.sendHead()) return;
     this.isFlushed = true;
     this.startTimer(IDLE_MS, () => lateProblem(IDLE_MS));
-    if (this.first) this.write(this.first);
-    else this.response.flushHeaders();
-    this.first = undefined;
+    if (this.early.length === 0) this.response.flushHeaders();
+    for (const chunk of this.early) this.response.write(chunk);
+    this.early = [];
+  }
+
+  /** Writes the headers, once. Returns false if Node refuses the status or a header, so that a problem is sent instead. */
+  private sendHead(): boolean {
+    const { head } = this;
+    if (!head) return true;
+    this.head = undefined;
+    try {
+      this.writeHead(head.status, head.statusText, head.raw);
+      return true;
+    } catch (error) {
+      this.response.statusMessage = '';
+      this.end(invalidResponse(error));
+      return false;
+    }
   }
 
   /** Returns false if the upstream has to wait until the client has read. */
   private write(chunk: Buffer): boolean {
-    if (this.response.write(chunk)) return true;
+    this.response.write(chunk);
+    return this.waitForDrain();
+  }
+
+  private waitForDrain(): boolean {
+    if (!this.response.writableNeedDrain) return true;
     this.response.once('drain', () => {
       this.timer?.refresh();
       this.resume?.();
@@ -236,6 +270,14 @@ function replaceHeaders(response: ServerResponse, headers: readonly string[]): v
     response.appendHeader(headers[at]!, headers[at + 1]!);
   }
 }
+
+const isChunked = (raw: readonly Buffer[]): boolean =>
+  raw.some(
+    (name, at) => at % 2 === 0 && name.length === 17 && /^transfer-encoding$/i.test(name.toString('latin1')),
+  );
+
+const invalidResponse = (cause?: unknown): Error =>
+  Object.assign(new Error('invalid response', { cause }), { code: 'HPE_INVALID' });
 
 const CLIENT_GONE = new Problem('request_timeout', 'The client closed the connection before the response.', {
   status: 408,

@@ -3,6 +3,7 @@ import { OutboundHttp } from '#platform/outbound';
 import { problem } from '#platform/problem';
 import { SealedSecretError } from '#platform/secrets';
 import { ApiDirectory, type ApiTarget } from '../registry';
+import { dashedName } from './proxy-headers';
 
 /** A query parameter that carries a credential. */
 interface Parameter {
@@ -17,6 +18,8 @@ export interface Upstream {
   basePath: string;
   /** The API's headers and its credential, by lower-case name. They replace the client's headers. */
   headers: ReadonlyMap<string, string>;
+  /** The names of these headers, with dashes. See `dashedName`. */
+  names: ReadonlySet<string>;
   parameter: Parameter | null;
 }
 
@@ -51,7 +54,9 @@ export class Upstreams {
       else if (api.auth_type === 'bearer') headers.set('authorization', `Bearer ${secret}`);
       else headers.set('authorization', `Basic ${Buffer.from(secret).toString('base64')}`);
     }
-    return { origin: base.origin, basePath: base.pathname === '/' ? '' : base.pathname, headers, parameter };
+    const names = new Set([...headers.keys()].map(dashedName));
+    const basePath = base.pathname === '/' ? '' : base.pathname;
+    return { origin: base.origin, basePath, headers, names, parameter };
   }
 
   private secretOf(api: ApiTarget): string {
@@ -70,9 +75,13 @@ export class Upstreams {
   }
 }
 
-/** Adds the parameter to a query, which includes the question mark. Errors: 400 if the client sent it. */
+/**
+ * Adds the parameter to a query, which includes the question mark. Errors: 400 if the client sent it, or a parameter that
+ * some servers read as this one, because they ignore case and punctuation.
+ */
 export function withParameter(query: string, { name, value }: Parameter): string {
-  if (new URLSearchParams(query).has(name)) {
+  const dashed = dashedName(name);
+  if ([...new URLSearchParams(query).keys()].some((sent) => sent === name || dashedName(sent) === dashed)) {
     throw problem.invalidQuery(name, 'carries the credential of the API, which the service adds. Remove it');
   }
   const parameter = `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;

@@ -85,7 +85,8 @@ export class McpEndpointHttpModule implements NestModule {
   /** Sets the URL of the metadata that a 401 names, so that clients can find out how to get a token. */
   configure(consumer: MiddlewareConsumer): void {
     const setMetadataUrl = (request: Request, response: Response, next: NextFunction): void => {
-      response.locals[RESOURCE_METADATA] = baseUrlOf(this.environment, request) + METADATA_PATH;
+      const url = baseUrlOf(this.environment, request);
+      if (url !== null) response.locals[RESOURCE_METADATA] = url + METADATA_PATH;
       next();
     };
     consumer.apply(setMetadataUrl).forRoutes({ path: 'mcp', method: RequestMethod.POST });

@@ -13,4 +13,6 @@ export { RegistryWorkerModule } from './registry.worker.module';
 export { OrgSigningService } from './orgs/signing-keys/org-signing.service';
 export { SearchDto } from './search/search.dto';
 export { SearchModule } from './search/search.module';
+export { SpanQuota } from './usage/span-quota';
+export { UsageModule } from './usage/usage.module';
 export { SearchService } from './search/search.service';

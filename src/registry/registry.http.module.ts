@@ -25,11 +25,21 @@ import { RevocationService } from './tokens/revocation.service';
 import { TokenController } from './tokens/token.controller';
 import { TokenService } from './tokens/token.service';
 import { MemberController } from './workspaces/member.controller';
+import { UsageController } from './usage/usage.controller';
+import { UsageModule } from './usage/usage.module';
 import { WorkspaceController } from './workspaces/workspace.controller';
 
 /** The routes under /registry/v1, and the providers that only they need. Only the API process has an authenticator. */
 @Module({
-  imports: [RegistryModule, AccountChangesModule, ApisModule, AppsModule, ResourcesModule, SearchModule],
+  imports: [
+    RegistryModule,
+    AccountChangesModule,
+    ApisModule,
+    AppsModule,
+    ResourcesModule,
+    SearchModule,
+    UsageModule,
+  ],
   controllers: [
     MeController,
     OrgController,
@@ -48,6 +58,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
     RepoController,
     AuditLogController,
     SearchController,
+    UsageController,
   ],
   providers: [MeService, TokenService, RevocationService, RevocationRepository, AuditLogListRepository],
 })

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { StorageModule } from '#platform/storage';
 import { ResourcesModule } from '../resources';
 import { SkillBlobRepository } from './content/skill-blob.repository';
 import { SkillContents } from './content/skill-contents';
@@ -14,7 +15,7 @@ import { SkillService } from './skills/skill.service';
 
 /** Skills, without routes: for the API and the worker. */
 @Module({
-  imports: [TypeOrmModule.forFeature([SkillEntity]), ResourcesModule],
+  imports: [TypeOrmModule.forFeature([SkillEntity]), ResourcesModule, StorageModule],
   providers: [
     SkillService,
     SkillUploadService,

@@ -74,7 +74,10 @@ describe('every operation', () => {
   });
 
   it('responds as documented: organizations and users', async () => {
-    await expectAll([admin.get('/registry/v1/me'), admin.get('/registry/v1/org')], 200);
+    await expectAll(
+      [admin.get('/registry/v1/me'), admin.get('/registry/v1/org'), admin.get('/registry/v1/usage')],
+      200,
+    );
     await expectAll([admin.patch('/registry/v1/org', { name: 'Acme' })], 200);
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const platform = app.api(await app.issuer.issueToken(claims));

@@ -16,9 +16,8 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 export const GOOD = { reasoning: 'because', choice: 'good' };
 /** Cost of the 100 input tokens and 10 output tokens that the judge reports, in US dollars. */
 export const COST = (100 * 10 + 10 * 100) / 1e6;
-/** Estimated cost of a request and of an answer of so many bytes. */
-export const tokenCost = (request: string, answerBytes: number): number =>
-  (Math.ceil(request.length / 3) * 10 + Math.ceil(answerBytes / 3) * 100) / 1e6;
+/** The most that a request can cost: a token for each byte, and `JUDGE_MAX_TOKENS`. */
+export const mostCost = (request: string): number => (request.length * 10 + 4_096 * 100) / 1e6;
 export const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
 
 /** The reply of a chat model with this answer. */

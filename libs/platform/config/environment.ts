@@ -65,6 +65,11 @@ const VARIABLES = {
   STORAGE_ORPHAN_SECONDS: integer(60, 604_800).or(3_600),
   /** Largest file, and largest package of the store, in bytes. */
   FILE_LIMIT_BYTES: bytes(1024, 1024 * GIB).or(GIB),
+  /**
+   * Bytes of files, packages and skills that one organization may store; then 413. Default: half of the disk that holds the
+   * storage directory, and no quota for a bucket.
+   */
+  FILE_QUOTA_BYTES: bytes(1024, 1024 * 1024 * GIB),
 
   /** 32 bytes in base64: the key for hashing API keys and encrypting stored secrets. `npm start` creates one in DATA_DIR. */
   SECRETS_KEY: matching('must be 32 bytes in base64', /^[A-Za-z0-9+/_-]{43}=?$/),
@@ -143,6 +148,8 @@ const VARIABLES = {
   TELEMETRY_LIMIT_BYTES: bytes().or(16 * MIB),
   /** Memory for telemetry that is being read or waits to be stored, in bytes; then 503. */
   TELEMETRY_QUEUE_BYTES: bytes(MIB, 1024 * GIB).or(64 * MIB),
+  /** Spans that one organization may send on one day (UTC); then 429. Default: no quota. */
+  TELEMETRY_QUOTA_SPANS_PER_DAY: integer(1, 1_000_000_000_000),
   /** Maximum attributes of a span, event, link, resource, scope, log record or data point; further ones are dropped. */
   SPAN_ATTRIBUTE_LIMIT: integer(1, 65_536).or(4_096),
   /** Maximum events of a span; further ones are dropped. */

@@ -118,6 +118,7 @@ export class Database implements SqlExecutor {
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const runner = this.dataSource.createQueryRunner();
+    const beforeCommit: (() => Promise<void>)[] = [];
     const afterCommit: (() => void)[] = [];
     try {
       const client = (await runner.connect()) as PoolClient;
@@ -127,9 +128,14 @@ export class Database implements SqlExecutor {
         manager: runner.manager,
         query: (statement, values) => run(client, statement, values),
         copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
+        beforeCommit: (last) => beforeCommit.push(last),
         afterCommit: (then) => afterCommit.push(then),
       };
-      const result = await runTransaction(() => work(tx));
+      const result = await runTransaction(async () => {
+        const value = await work(tx);
+        for (const last of beforeCommit) await last();
+        return value;
+      });
       await runner.commitTransaction();
       for (const then of afterCommit) then();
       return result;

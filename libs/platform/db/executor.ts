@@ -41,6 +41,11 @@ export interface Tx extends SqlExecutor {
    * in memory at once. An error of `source` ends the COPY and is thrown.
    */
   copyIn(statement: string, source: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
+  /**
+   * Runs `work` as the last part of the transaction. For rows that many transactions change, such as counters, so that they
+   * are locked as briefly as possible, and after all other rows. An error rolls the transaction back.
+   */
+  beforeCommit(work: () => Promise<void>): void;
   /** Calls `work` after the commit and before the caller of the transaction continues. Never calls it after a rollback. */
   afterCommit(work: () => void): void;
 }

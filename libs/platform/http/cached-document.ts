@@ -3,6 +3,9 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { LoadingCache } from '#platform/concurrency';
+import type { Environment } from '#platform/config';
+import { Problem } from '#platform/problem';
+import { baseUrlOf } from './base-url';
 import { checkIfMatch, namesETag } from './conditions';
 import { StreamedBody } from './streamed-body';
 
@@ -82,21 +85,34 @@ export class CachedDocument {
 /** Maximum number of cached documents. A service has a few URLs, unless clients send arbitrary `Host` headers. */
 const URLS_MAX = 100;
 
-/** How long clients and proxies may cache such a document. */
-const CACHED = { 'Cache-Control': 'public, max-age=300' };
+/** How long clients and proxies may cache a document that is the same for every `Host`. */
+const SHARED = { 'Cache-Control': 'public, max-age=300' };
+/** A cache could return the document of one `Host` to clients that use another. */
+const OF_HOST = { 'Cache-Control': 'no-store' };
 
 /** Documents that contain the URL of the service: one for each URL at which clients reach it. */
 export class DocumentsByUrl {
   private readonly documents = new LoadingCache<CachedDocument>({ max: URLS_MAX, lifetimeMs: Infinity });
 
-  constructor(private readonly contentOf: (url: string) => object) {}
+  /** @param contentOf returns the content for the URL of the service */
+  constructor(
+    private readonly environment: Pick<Environment, 'PUBLIC_URL'>,
+    private readonly contentOf: (url: string) => object,
+  ) {}
 
-  get(url: string): Promise<CachedDocument> {
+  /** Errors: 404 if the service does not know its URL, see `baseUrlOf`. */
+  async for(request: Pick<Request, 'headers' | 'socket'>): Promise<CachedDocument> {
+    const url = baseUrlOf(this.environment, request);
+    if (url === null) throw new Problem('not_found', UNKNOWN_URL);
+    const headers = this.environment.PUBLIC_URL === undefined ? OF_HOST : SHARED;
     const { contentOf } = this;
     return this.documents.find(url, () =>
-      CachedDocument.of(JSON.stringify(contentOf(url)), JSON_TYPE, CACHED),
+      CachedDocument.of(JSON.stringify(contentOf(url)), JSON_TYPE, headers),
     );
   }
 }
+
+const UNKNOWN_URL =
+  'This document is not available under this host name, because the service does not know its public URL. Ask the operator to set PUBLIC_URL.';
 
 const JSON_TYPE = 'application/json; charset=utf-8';

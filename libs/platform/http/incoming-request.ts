@@ -9,6 +9,8 @@ export class IncomingRequest {
   readonly contentType: string;
   /** In lower case and without parameters; empty if none is named. */
   readonly mediaType: string;
+  /** The number of bytes of the body if the client declares it, and does not compress the body. */
+  readonly length: number | undefined;
   /** The decoded bytes. Read them once. Throws the errors of `receiveBody` and `decode`. */
   readonly bytes: AsyncIterable<Buffer>;
   private readonly hash: ReturnType<typeof createHash> | null;
@@ -25,6 +27,8 @@ export class IncomingRequest {
   ) {
     this.contentType = headers['content-type'] ?? '';
     this.mediaType = mediaTypeOf({ headers }) ?? '';
+    const { 'content-length': length, 'content-encoding': coding } = headers;
+    this.length = length !== undefined && coding === undefined ? Number(length) : undefined;
     this.hash = headers['idempotency-key'] === undefined ? null : createHash('sha256');
     this.bytes = this.hashStream(received);
   }

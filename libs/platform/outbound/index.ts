@@ -12,5 +12,5 @@ export {
 export { OutboundModule } from './outbound.module';
 export { readCapped } from './read-capped';
 export { fieldNameFault, fieldValueFault, TRANSPORT_FIELD_FAULT, urlFault } from './registered-target';
-export { retryAfterMs } from './retry-after';
+export { isForwardableRetryAfter, retryAfterMs } from './retry-after';
 export { undici } from './undici';

@@ -18,6 +18,18 @@ describe('retryAfterMs', () => {
     ['empty milliseconds', { 'retry-after-ms': '', 'retry-after': '2' }, 2_000],
     ['a repeated header', { 'retry-after': ['3', '9'] }, 3_000],
     ['a word', { 'retry-after': 'later' }, undefined],
+    ['a word with a number, which Date.parse accepts', { 'retry-after': 'later 5' }, undefined],
+    ['negative seconds', { 'retry-after': '-5' }, undefined],
+    ['signed seconds', { 'retry-after': '+5' }, undefined],
+    ['infinity', { 'retry-after': 'Infinity' }, undefined],
+    ['infinite milliseconds', { 'retry-after-ms': 'Infinity' }, undefined],
+    ['no number', { 'retry-after': 'NaN' }, undefined],
+    ['an exponent', { 'retry-after': '1e9' }, undefined],
+    ['hexadecimal milliseconds', { 'retry-after-ms': '0xff' }, undefined],
+    ['more than a day', { 'retry-after': '9'.repeat(400) }, 86_400_000],
+    ['milliseconds of more than a day', { 'retry-after-ms': '9'.repeat(30) }, 86_400_000],
+    ['a date far away', { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, 86_400_000],
+    ['a date that is not one', { 'retry-after': 'Fri, 99 Dec 9999 23:59:59 GMT' }, undefined],
     ['an empty text', { 'retry-after': '  ' }, undefined],
   ])('reads %s', (_, headers, ms) => {
     expect(retryAfterMs(headers, NOW)).toBe(ms);

@@ -4,6 +4,7 @@ import { Environment } from '#platform/config';
 import { type Database, sql } from '#platform/db';
 import { BlobRepository } from './blob.repository';
 import { BlobStore, type WrittenBlob } from './blob-store';
+import { StorageQuota } from './storage-quota';
 import { contentOf, describeStorages, failingAfter, streamOf, type TestStorage } from './storages.fixture';
 
 const MIB = 1024 ** 2;
@@ -21,7 +22,12 @@ describeStorages('kept bytes', (create) => {
   beforeAll(async () => {
     [app, test] = await Promise.all([createTestApp(), create()]);
     ({ database } = app);
-    blobs = new BlobStore(test.storage, new BlobRepository(database), new Environment());
+    blobs = new BlobStore(
+      test.storage,
+      new BlobRepository(database),
+      new Environment(),
+      app.get(StorageQuota),
+    );
   });
 
   afterAll(async () => {

@@ -7,6 +7,7 @@ import { rootLogger } from '#platform/logging';
 import type { OrgScope } from '#platform/scope';
 import { type BlobRow, BlobRepository } from './blob.repository';
 import { type ByteRange, ObjectStorage, storageUnavailable } from './object-storage';
+import { StorageQuota } from './storage-quota';
 
 /** Interval of the heartbeat of a write, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
 const RENEWAL_MS = 20_000;
@@ -65,21 +66,26 @@ export class BlobStore {
     private readonly storage: ObjectStorage,
     private readonly blobs: BlobRepository,
     private readonly environment: Environment,
+    private readonly quota: StorageQuota,
   ) {}
 
   /**
    * Streams bytes into the storage, and hashes them. Pass the result to `keepOrDiscard`. If this method throws, the bytes are
    * deleted.
    *
-   * @throws the errors of the source; 503 `storage_unavailable`
+   * @param expected the number of bytes, if it is known, so that bytes that exceed the quota are not read
+   * @throws the errors of the source; 413 beyond the quota; 503 `storage_unavailable`
    */
-  async write(scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
+  async write(scope: Tenant, bytes: AsyncIterable<Buffer>, expected?: number): Promise<WrittenBlob> {
+    const left = await this.quota.left(scope, expected);
     const key = `${scope.orgId}/${randomUUID()}`;
     await this.blobs.begin(scope, key);
     const renewal = setInterval(() => void this.blobs.renew(key).catch(logMissedHeartbeat), RENEWAL_MS);
     const stop = (): void => clearInterval(renewal);
     try {
-      const hashed = new Hashed(bytes);
+      const hashed = new Hashed(bytes, (size) => {
+        if (size > left) throw this.quota.exceeded(this.quota.quota! - left);
+      });
       await this.storage.write(key, hashed);
       // A process that was suspended for too long may have completed an object after its deletion.
       if (!(await this.blobs.renew(key))) throw deletedMeanwhile();
@@ -115,8 +121,9 @@ export class BlobStore {
   async keep(tx: Tx, scope: Tenant, written: WrittenBlob): Promise<void> {
     const { row } = written;
     written.isKept = (await this.blobs.keep(tx, scope, row)) === row.storage_key;
-    if (!written.isKept) await this.blobs.abandon(row.storage_key, tx);
-    else if (!(await this.blobs.end(tx, row.storage_key))) throw deletedMeanwhile();
+    if (!written.isKept) return void (await this.blobs.abandon(row.storage_key, tx));
+    if (!(await this.blobs.end(tx, row.storage_key))) throw deletedMeanwhile();
+    this.quota.add(tx, scope, row.size_bytes);
   }
 
   /**
@@ -207,7 +214,11 @@ class Hashed implements AsyncIterable<Buffer> {
   crc = 0;
   sha256 = '';
 
-  constructor(private readonly bytes: AsyncIterable<Buffer>) {}
+  /** @param check called with the number of bytes so far; its error ends the bytes */
+  constructor(
+    private readonly bytes: AsyncIterable<Buffer>,
+    private readonly check: (size: number) => void,
+  ) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
     const hash = createHash('sha256');
@@ -215,6 +226,7 @@ class Hashed implements AsyncIterable<Buffer> {
       hash.update(chunk);
       this.crc = crc32(chunk, this.crc);
       this.size += chunk.length;
+      this.check(this.size);
       yield chunk;
     }
     this.sha256 = hash.digest('hex');

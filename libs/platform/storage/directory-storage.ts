@@ -1,4 +1,4 @@
-import { access, constants, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, type FileHandle, mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { type ByteRange, ObjectStorage, READ_BYTES, translateErrors } from './object-storage';
 
@@ -86,6 +86,18 @@ export class DirectoryStorage extends ObjectStorage {
       await mkdir(this.directory, { recursive: true, mode: 0o700 });
       await access(this.directory, constants.R_OK | constants.W_OK);
     });
+  }
+
+  override async diskBytes(): Promise<number | null> {
+    // The directory may not exist yet.
+    for (let directory = this.directory; ; directory = path.dirname(directory)) {
+      try {
+        const { blocks, bsize } = await statfs(directory);
+        return blocks * bsize;
+      } catch {
+        if (directory === path.dirname(directory)) return null;
+      }
+    }
   }
 
   private fileOf(key: string): string {

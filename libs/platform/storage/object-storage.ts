@@ -39,6 +39,11 @@ export abstract class ObjectStorage {
   /** Throws 503 unless objects can be written and read, for the readiness check. */
   abstract check(): Promise<void>;
 
+  /** Returns the size of the disk that holds the objects, in bytes. Null if there is none, or if it is unknown. */
+  diskBytes(): Promise<number | null> {
+    return Promise.resolve(null);
+  }
+
   /** Frees connections when the process stops. */
   close(): void {}
 }

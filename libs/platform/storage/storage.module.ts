@@ -9,6 +9,7 @@ import { BlobStore } from './blob-store';
 import { DirectoryStorage } from './directory-storage';
 import { ObjectStorage } from './object-storage';
 import { parseS3Url } from './s3-location';
+import { StorageQuota, StorageUsageRepository } from './storage-quota';
 
 /** Returns the storage that the environment configures. Throws a StartError that names `STORAGE_URL` if the URL is invalid. */
 export async function storageOf(environment: Environment): Promise<ObjectStorage> {
@@ -29,14 +30,30 @@ function read<Location>(url: string, parse: (url: string) => Location): Location
   }
 }
 
+/** The share of the disk that one organization may use if `FILE_QUOTA_BYTES` is not set. */
+const DISK_SHARE = 1 / 2;
+
+/** Null for a bucket, which has no size. */
+async function defaultQuota(storage: ObjectStorage): Promise<number | null> {
+  const bytes = await storage.diskBytes();
+  return bytes === null ? null : Math.floor(bytes * DISK_SHARE);
+}
+
 /** Provides the storage of files and packages. */
 @Module({
   providers: [
     { provide: ObjectStorage, inject: [Environment], useFactory: storageOf },
     BlobRepository,
     BlobStore,
+    StorageUsageRepository,
+    {
+      provide: StorageQuota,
+      inject: [StorageUsageRepository, ObjectStorage, Environment],
+      useFactory: async (usage: StorageUsageRepository, storage: ObjectStorage, environment: Environment) =>
+        new StorageQuota(usage, environment.FILE_QUOTA_BYTES ?? (await defaultQuota(storage))),
+    },
   ],
-  exports: [BlobStore, ObjectStorage],
+  exports: [BlobStore, ObjectStorage, StorageQuota],
 })
 export class StorageModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(private readonly storage: ObjectStorage) {}

@@ -84,6 +84,13 @@ export class Platform1795824000000 extends SqlMigration {
       PRIMARY KEY (org_id, sha256)
     );
 
+    -- The bytes of the distinct files, packages and skill contents of each organization. Changed as the last part of the
+    -- transaction that stores them.
+    CREATE TABLE storage_usage (
+      org_id text COLLATE "C" PRIMARY KEY,
+      bytes bigint NOT NULL
+    ) WITH (fillfactor = 50);
+
     -- Returns a text that is not ASCII as to_tsvector needs it: without accents and compatible characters such as full-width letters, and with the letters of UNSPACED in
     -- overlapping pairs, so that each word of two letters is found wherever it stands. The last letter of a sequence also
     -- stands alone, so that every single letter is the beginning of a pair or alone. Covers unspaced_max such letters. The functions of pg_catalog are

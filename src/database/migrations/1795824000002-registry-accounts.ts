@@ -22,6 +22,13 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
     -- bootstrap: the organization that the first start created
     CREATE INDEX organizations_created_by ON organizations (created_by, org_id);
 
+    -- The spans that each organization sent on the last day (UTC) on which it sent any. Empty without a quota of spans.
+    CREATE TABLE span_usage (
+      org_id text COLLATE "C" PRIMARY KEY,
+      day date NOT NULL,
+      spans bigint NOT NULL
+    ) WITH (fillfactor = 50);
+
     -- The units of access within an organization.
     CREATE TABLE workspaces (
       workspace_id text COLLATE "C" PRIMARY KEY,

@@ -132,11 +132,15 @@ export class ModelGateway1795824000006 extends SqlMigration {
       failed_attempts bigint NOT NULL,
       -- calls without a known price, which cost_usd does not include
       unpriced_count bigint NOT NULL,
+      -- calls whose tokens were estimated, at least in part
+      estimated_count bigint NOT NULL,
       input_tokens bigint NOT NULL,
       output_tokens bigint NOT NULL,
       cached_input_tokens bigint NOT NULL,
       cache_write_tokens bigint NOT NULL,
       cost_usd double precision NOT NULL,
+      -- the part of cost_usd that was estimated
+      estimated_usd double precision NOT NULL,
       PRIMARY KEY (workspace_id, day, model_id, principal_id, provider_id, upstream_model)
     ) WITH (fillfactor = 70);
     -- GET /model/v1/usage: the organization, by day, and the usage of one principal

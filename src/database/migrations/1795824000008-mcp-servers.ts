@@ -10,7 +10,9 @@ export class McpServers1795824000008 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       name text NOT NULL,
       description text,
+      -- with placeholders for the parts of its query, like auth_token_url; these parts are encrypted in url_secrets
       url text NOT NULL,
+      url_secrets text,
       transport text COLLATE "C" NOT NULL
         CONSTRAINT mcp_servers_transport CHECK (transport IN ('streamable_http', 'sse')),
       auth_type text COLLATE "C" NOT NULL
@@ -51,7 +53,7 @@ export class McpServers1795824000008 extends SqlMigration {
       archived_at timestamptz,
       bytes integer NOT NULL GENERATED ALWAYS AS
         (coalesce(octet_length(description), 0) + octet_length(url) + octet_length(metadata::text)) STORED,
-      -- without the query of the URL, which may contain a key
+      -- without the query of the URL, which has only placeholders
       search tsvector GENERATED ALWAYS AS (
         search_words(name || ' ' || split_part(url, '?', 1) || ' ' || coalesce(description, ''))
       ) STORED,

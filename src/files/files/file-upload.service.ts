@@ -87,7 +87,8 @@ export class FileUploadService {
   ): Promise<Upload> {
     if (!isForm) {
       const mediaType = mediaTypeFrom(request.mediaType);
-      return { blob: await this.blobs.write(scope, request.bytes), mediaType, fields, filename: '' };
+      const blob = await this.blobs.write(scope, request.bytes, request.length);
+      return { blob, mediaType, fields, filename: '' };
     }
     const form = await readFormWithFile(
       request,
@@ -97,13 +98,17 @@ export class FileUploadService {
         fields: NEW_FILE_FIELDS,
         fieldBytes: FIELD_BYTES,
       },
-      (content) => this.blobs.write(scope, content),
+      (content) => this.blobs.write(scope, content, leastFileBytes(request)),
       (blob) => this.blobs.discard(blob),
     );
     const { stored: blob, mediaType, filename } = form;
     return { blob, mediaType: mediaTypeFrom(mediaType), fields: form.fields, filename };
   }
 }
+
+/** Returns how many bytes the file of a form has at least. */
+const leastFileBytes = ({ length }: IncomingRequest): number | undefined =>
+  length === undefined ? undefined : Math.max(length - FORM_BYTES, 0);
 
 const isFormOf = ({ mediaType }: IncomingRequest): boolean => mediaType === MULTIPART_MEDIA;
 

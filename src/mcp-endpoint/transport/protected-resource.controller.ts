@@ -3,7 +3,8 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public, TrustedIssuers } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { baseUrlOf, type CachedDocument, DocumentsByUrl } from '#platform/http';
+import { type CachedDocument, DocumentsByUrl } from '#platform/http';
+import { Throws } from '#platform/problem';
 import { ProtectedResourceDto } from './protected-resource.dto';
 
 /** The path of the endpoint's metadata: the well-known path of RFC 9728, followed by the path of the resource. */
@@ -12,19 +13,22 @@ export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
 @ApiTags('MCP endpoint')
 @Controller('.well-known/oauth-protected-resource')
 export class ProtectedResourceController {
-  private readonly documents = new DocumentsByUrl((url) => this.metadataOf(url));
+  private readonly documents: DocumentsByUrl;
 
   constructor(
-    private readonly environment: Environment,
+    environment: Environment,
     private readonly issuers: TrustedIssuers,
-  ) {}
+  ) {
+    this.documents = new DocumentsByUrl(environment, (url) => this.metadataOf(url));
+  }
 
   /** Get the metadata of the MCP endpoint as an OAuth 2.0 protected resource (RFC 9728) */
   @Get('mcp')
   @Public()
+  @Throws('not_found')
   @ApiOkResponse({ type: ProtectedResourceDto })
   getMcp(@Req() request: Request): Promise<CachedDocument> {
-    return this.documents.get(baseUrlOf(this.environment, request));
+    return this.documents.for(request);
   }
 
   /**
@@ -34,6 +38,7 @@ export class ProtectedResourceController {
    */
   @Get()
   @Public()
+  @Throws('not_found')
   @ApiOkResponse({ type: ProtectedResourceDto })
   get(@Req() request: Request): Promise<CachedDocument> {
     return this.getMcp(request);

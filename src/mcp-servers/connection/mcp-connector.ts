@@ -93,6 +93,8 @@ export class McpConnector {
   }
 
   private async operate<Result>({ server, kind, signal, work, endsAt }: Attempt<Result>): Promise<Result> {
+    const urls = this.credentials.urlsOf(server);
+    const url = new URL(urls.url);
     const ending = new AbortController();
     const seconds = this.environment.MCP_TIMEOUT_MS / 1000;
     let awaited = server.auth_type === 'oauth' ? 'token endpoint' : 'server';
@@ -107,7 +109,7 @@ export class McpConnector {
     const fetcher = this.outbound.fetcher({ signal: linked.signal, maxBytes, onFailure });
     const requests = new OperationRequests(
       {
-        origin: new URL(server.url).origin,
+        origin: url.origin,
         limits: new ResponseLimits(maxStructuralChars),
         // The SDK has resumed a broken stream, so the earlier error is not the cause of a failure.
         onResponse: () => void (cause = undefined),
@@ -115,7 +117,7 @@ export class McpConnector {
       },
       fetcher,
     );
-    const transport = transportOf(server.transport, new URL(server.url), requests.fetch);
+    const transport = transportOf(server.transport, url, requests.fetch);
     const client = clientFor(server);
     try {
       // The event source of the SDK would reconnect forever while its requests wait.
@@ -135,7 +137,7 @@ export class McpConnector {
       // Thrown by the token endpoint, or at the deadline.
       if (error instanceof ServerFailure) throw error;
       const { credential } = requests;
-      const failure = failureOf([cause, error], credential);
+      const failure = failureOf([cause, error], { credential, url: urls.secrets });
       const isTokenRejected =
         failure.status === 401 && credential && this.credentials.forget(server, credential);
       throw isTokenRejected ? new RejectedToken(failure.kind, failure.message) : failure;

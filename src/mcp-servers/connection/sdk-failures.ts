@@ -68,15 +68,18 @@ function reasonOf(error: unknown): string | null {
   return REASONS[String((error as { code?: unknown }).code)] ?? null;
 }
 
-/**
- * Returns the failure for the errors of a connection, based on the first error that is recognized.
- *
- * @param credential the credential that was sent. Its secret is removed from text of the server
- */
-export function failureOf(errors: readonly unknown[], credential: Credential | null): ServerFailure {
+/** The secrets that the service has sent to a server. They are removed from text of the server. */
+export interface SentSecrets {
+  credential: Credential | null;
+  /** The parts of the URLs. */
+  url: readonly string[];
+}
+
+/** Returns the failure for the errors of a connection, based on the first error that is recognized. */
+export function failureOf(errors: readonly unknown[], sent: SentSecrets): ServerFailure {
   for (const error of errors) {
     const chain = chainOf(error);
-    const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, credential));
+    const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, sent));
     if (failure) return failure;
   }
   if (errors.some(isStreamEnd)) return closedEarly();
@@ -90,11 +93,11 @@ const closedEarly = (): ServerFailure =>
   new ServerFailure('unreachable', 'The server closed the connection before it responded.');
 
 /** Returns the failure for the end of an SSE stream. The status is undefined if the stream had already started. */
-function streamFailure(status: number | undefined, credential: Credential | null): ServerFailure {
+function streamFailure(status: number | undefined, sent: SentSecrets): ServerFailure {
   if (status === undefined) return closedEarly();
   return status < 400
     ? protocolFailure('The server did not return an event stream.')
-    : statusFailure(status, credential);
+    : statusFailure(status, sent);
 }
 
 function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Result | null): Result | null {
@@ -106,9 +109,9 @@ function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Resu
 }
 
 /** Returns the failure for an HTTP status. */
-function statusFailure(status: number, credential: Credential | null): ServerFailure {
+function statusFailure(status: number, sent: SentSecrets): ServerFailure {
   if (status === 401 || status === 403) {
-    const message = `The server refused access (HTTP ${status}). ${remedyOf(credential)}`;
+    const message = `The server refused access (HTTP ${status}). ${remedyOf(sent)}`;
     return new ServerFailure('unauthorized', message, status);
   }
   const advice = WRONG_ADDRESS.has(status) ? ' Check the path of `url`, and `transport`.' : '';
@@ -118,7 +121,8 @@ function statusFailure(status: number, credential: Credential | null): ServerFai
 /** The statuses that servers return for a wrong path or transport. */
 const WRONG_ADDRESS: ReadonlySet<number> = new Set([400, 404, 405, 406, 410, 415]);
 
-function remedyOf(credential: Credential | null): string {
+function remedyOf({ credential, url }: SentSecrets): string {
+  if (!credential && url.length > 0) return 'Check the query of `url`, or send credentials in `auth`.';
   if (!credential) return 'It requires credentials. Send them in `auth`.';
   if (credential.isIssued)
     return 'The token endpoint issued a token, so check `auth.scope` and `auth.token_url`.';
@@ -126,19 +130,19 @@ function remedyOf(credential: Credential | null): string {
 }
 
 /** Returns the failure for an error of the SDK. The SDK's own messages are not used, because they may contain a whole response. */
-function sdkFailure(error: unknown, credential: Credential | null): ServerFailure | null {
-  const secret = credential?.secret ?? null;
+function sdkFailure(error: unknown, sent: SentSecrets): ServerFailure | null {
+  const secrets = sent.credential ? [sent.credential.secret, ...sent.url] : sent.url;
   if (error instanceof ServerFailure) return error;
-  if (error instanceof SdkHttpError) return statusFailure(error.status, credential);
-  if (error instanceof SseError) return streamFailure(error.code, credential);
-  if (error instanceof UnauthorizedError) return statusFailure(401, credential);
-  if (error instanceof InsufficientScopeError) return statusFailure(403, credential);
+  if (error instanceof SdkHttpError) return statusFailure(error.status, sent);
+  if (error instanceof SseError) return streamFailure(error.code, sent);
+  if (error instanceof UnauthorizedError) return statusFailure(401, sent);
+  if (error instanceof InsufficientScopeError) return statusFailure(403, sent);
   if (error instanceof ProtocolError) {
     if (isStreamEnd(error)) return null;
-    const message = `The server returned the error ${error.code}: ${excerptOf(error.message, secret)}`;
+    const message = `The server returned the error ${error.code}: ${excerptOf(error.message, secrets)}`;
     return new ServerFailure('protocol', message, undefined, error.code);
   }
-  if (error instanceof SdkError) return errorFailure(error, secret);
+  if (error instanceof SdkError) return errorFailure(error, secrets);
   if (error instanceof SyntaxError) return protocolFailure('The server did not return valid JSON.');
   if (!(error instanceof Error)) return null;
   if (error.message.startsWith("Server's protocol version is not supported")) {
@@ -152,10 +156,10 @@ function sdkFailure(error: unknown, credential: Credential | null): ServerFailur
   }
   // Thrown by the SSE transport. The message contains the body of the response.
   const [, status] = /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) ?? [];
-  return status ? statusFailure(Number(status), credential) : null;
+  return status ? statusFailure(Number(status), sent) : null;
 }
 
-function errorFailure({ code, data }: SdkError, secret: string | null): ServerFailure | null {
+function errorFailure({ code, data }: SdkError, secrets: readonly string[]): ServerFailure | null {
   switch (code) {
     case SdkErrorCode.RequestTimeout:
       return new ServerFailure('timeout', 'The server did not respond in time.');
@@ -165,7 +169,7 @@ function errorFailure({ code, data }: SdkError, secret: string | null): ServerFa
       return protocolFailure('The server requests further input, which the service cannot provide.');
     case SdkErrorCode.ClientHttpUnexpectedContent: {
       const { contentType } = (data ?? {}) as { contentType?: string | null };
-      const received = contentType ? excerptOf(contentType, secret) : 'no content type';
+      const received = contentType ? excerptOf(contentType, secrets) : 'no content type';
       return protocolFailure(`The server returned ${received} instead of JSON or an event stream.`);
     }
     default:

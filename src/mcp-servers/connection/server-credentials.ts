@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 import { secretUse, type ServerEntity, type TARGET_FIELDS } from '../servers/server.entity';
-import { OAuthTokens } from './oauth-tokens';
+import { type FullUrls, fullUrls } from '../servers/server-urls';
+import { type OAuthTarget, OAuthTokens } from './oauth-tokens';
 import { ServerFailure } from './server-failure';
 
 /** A server to connect to. */
@@ -35,7 +36,8 @@ export class ServerCredentials {
   async of(server: ConnectionTarget, http: typeof fetch, signal: AbortSignal): Promise<Credential | null> {
     const { server_id, auth_type, auth_header, auth_secret } = server;
     if (auth_secret === null || auth_type === 'none') return null;
-    if (auth_type === 'oauth') return bearer(await this.tokens.token(server, http, signal), true);
+    if (auth_type === 'oauth')
+      return bearer(await this.tokens.token(this.oauthTarget(server), http, signal), true);
     const secret = this.open(server_id, auth_secret);
     if (auth_type === 'bearer') return bearer(secret, false);
     return { header: auth_header!, value: secret, secret, isIssued: false };
@@ -44,8 +46,21 @@ export class ServerCredentials {
   /** Forgets an access token that the server rejected. @returns false if the credential is not an access token */
   forget(server: ConnectionTarget, { secret, isIssued }: Credential): boolean {
     if (!isIssued) return false;
-    this.tokens.forget(server, secret);
+    this.tokens.forget(this.oauthTarget(server), secret);
     return true;
+  }
+
+  /** Returns the URLs of a server, with their queries. @throws ServerFailure if they are not stored, or cannot be decrypted */
+  urlsOf(server: ConnectionTarget): FullUrls {
+    const urls = fullUrls(server, this.box);
+    if (urls) return urls;
+    const message =
+      'A part of the query of `url` or `auth.token_url` is not stored, or cannot be decrypted. Send the whole URL.';
+    throw new ServerFailure('unauthorized', message);
+  }
+
+  private oauthTarget(server: ConnectionTarget): OAuthTarget {
+    return { ...server, auth_token_url: this.urlsOf(server).auth_token_url };
   }
 
   private open(serverId: string, sealed: string): string {

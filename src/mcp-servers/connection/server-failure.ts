@@ -48,9 +48,9 @@ function upstreamProblem({ kind }: ServerFailure, detail: string): Problem {
 /** The maximum length of an excerpt of text from a server, in characters. */
 const EXCERPT_MAX = 200;
 
-/** Returns an excerpt of text from a server, on one line and without its secret. */
-export function excerptOf(text: string, secret?: string | null): string {
-  const redacted = secret ? text.replaceAll(secret, '[secret]') : text;
+/** Returns an excerpt of text from a server, on one line and without its secrets. */
+export function excerptOf(text: string, secrets: readonly string[] = []): string {
+  const redacted = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text);
   const line = redacted
     .slice(0, EXCERPT_MAX * 4)
     .replace(/[\p{C}\p{Z}]+/gu, ' ')

@@ -127,19 +127,21 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
       declared_name: name,
       ...columns,
       auth_secret: null,
+      url_secrets: null,
       is_system: false,
       tools_listed_at: null,
       ...uncheckedHealth(),
     };
   }
 
-  /** Removes the secret if its target changes, so that a declaration cannot send it elsewhere. */
+  /** Removes the secrets if their targets change, so that a declaration cannot send them elsewhere. */
   protected columnsOf(row: ServerEntity, content: DeclaredServer): Partial<ServerEntity> {
     const { columns } = content;
     return {
       ...columns,
       ...(TARGET.some((column) => columns[column] !== row[column]) && uncheckedHealth()),
       ...(SERVER_AUTH.changedTarget(row, columns) !== null && { auth_secret: null }),
+      ...(URLS.some((column) => columns[column] !== row[column]) && { url_secrets: null }),
       ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
   }
@@ -176,4 +178,5 @@ const ownerOf = (server_id: string, name: string) => ({ server_id, name, is_syst
 
 /** The declared columns that determine how to reach a server. */
 const TARGET = ['url', 'transport', ...AUTH_COLUMNS] as const;
+const URLS = ['url', 'auth_token_url'] as const;
 const COMPARED = ['name', ...TARGET] as const;

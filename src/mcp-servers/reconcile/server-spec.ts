@@ -6,8 +6,15 @@ import type { FieldError } from '#platform/problem';
 import { type Declared, faultsInSpec } from '../../resources';
 import { ServerFieldsDto } from '../servers/server.dto';
 import { AuthFieldsDto } from '../servers/server-auth.dto';
-import { type AuthColumns, AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
+import {
+  type AuthColumns,
+  AUTH_TYPES,
+  type AuthType,
+  type ServerEntity,
+  withoutQuery,
+} from '../servers/server.entity';
 import { SERVER_AUTH } from '../servers/server-auth';
+import { HIDDEN_QUERY } from '../servers/server-urls';
 import { toolFaults } from '../servers/tool-faults';
 import type { DeclaredToolDto } from '../servers/tool.dto';
 
@@ -42,13 +49,25 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
   const secretFaults = SERVER_AUTH.declaredSecretFaults(spec.auth, `${pointer}/auth`, operation);
   if (secretFaults.length > 0) return secretFaults;
   return faultsInSpec(ServerSpecDto, spec, pointer, ({ url, auth, tools }) => {
-    const fault = urlFault(url);
+    const fault = urlFault(url) ?? declaredQueryFault(url);
+    const tokenUrlFault = auth?.token_url == null ? null : declaredQueryFault(auth.token_url);
     return [
       ...(fault === null ? [] : [{ pointer: `${pointer}/url`, detail: fault }]),
       ...(auth ? SERVER_AUTH.faults(auth, `${pointer}/auth`) : []),
+      ...(tokenUrlFault === null ? [] : [{ pointer: `${pointer}/auth/token_url`, detail: tokenUrlFault }]),
       ...toolFaults(tools ?? [], `${pointer}/tools`),
     ];
   });
+}
+
+/** Everyone who can read the app can read its declarations. */
+function declaredQueryFault(url: string): string | null {
+  const base = withoutQuery(url);
+  if (url === base || url === base + HIDDEN_QUERY) return null;
+  return (
+    `must not have a query, which may contain a key, because everyone who can read the app can read it. Declare ` +
+    `${HIDDEN_QUERY} instead, and send the whole URL with PATCH /mcp/v1/servers/{server_id}`
+  );
 }
 
 /** Parses a validated declaration. */

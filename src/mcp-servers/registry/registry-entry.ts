@@ -1,6 +1,7 @@
 import { isJsonObject, type RawJson } from '#platform/json';
 import { cutText } from '#platform/json';
-import { type ServerVersionRow, withoutQuery } from '../servers/server.entity';
+import type { ServerVersionRow } from '../servers/server.entity';
+import { placeholdersIn } from '../servers/server-urls';
 import type {
   RegistryEntryDto,
   RegistryHeaderDto,
@@ -122,10 +123,11 @@ const isLink = (text: string | null | undefined): text is string =>
 const SECRET: RegistryInputDto = { isRequired: true, isSecret: true };
 
 function remoteOf({ transport, url, auth_type, auth_header }: ListedServer): RegistryRemoteDto {
-  const remote: RegistryRemoteDto = { type: registryTransport(transport), url: withoutQuery(url) };
-  if (remote.url !== url) {
-    remote.url += '?{query}';
-    remote.variables = { query: { description: 'The query of the URL.', ...SECRET } };
+  const remote: RegistryRemoteDto = { type: registryTransport(transport), url };
+  const names = placeholdersIn(url);
+  if (names.length > 0) {
+    const description = 'A part of the query of the URL.';
+    remote.variables = Object.fromEntries(names.map((name) => [name, { description, ...SECRET }]));
   }
   if (auth_type === 'bearer' || auth_type === 'oauth') remote.headers = [BEARER];
   if (auth_type === 'header' && auth_header !== null) remote.headers = [{ name: auth_header, ...SECRET }];

@@ -80,7 +80,7 @@ export class RegistryHeaderDto extends RegistryInputDto {
 export class RegistryRemoteDto {
   @ApiProperty({ enum: ['streamable-http', 'sse'] })
   type!: 'streamable-http' | 'sse';
-  /** The URL, with `{query}` in place of its query, which may contain a key. */
+  /** The URL, with variables such as `{query}` in place of the parts of its query, which may contain keys. */
   url!: string;
   headers?: RegistryHeaderDto[];
   @IsInputs()

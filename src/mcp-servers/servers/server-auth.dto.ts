@@ -16,7 +16,7 @@ export class AuthFieldsDto {
   header?: string | null;
 
   /**
-   * The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`. Access tokens
+   * The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`, also for its query. Access tokens
    * are requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
    */
   @IsNullableText(URL_MAX)
@@ -73,7 +73,7 @@ export class ServerAuthViewDto {
   type!: AuthType;
   /** Null unless the type is `header`. */
   header!: string | null;
-  /** Null unless the type is `oauth`. */
+  /** With placeholders in its query, like `url`. Null unless the type is `oauth`. */
   token_url!: string | null;
   /** Null unless the type is `oauth`. */
   client_id!: string | null;

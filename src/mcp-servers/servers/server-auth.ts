@@ -68,8 +68,13 @@ export const SERVER_AUTH = new TargetAuth<AuthColumns, 'url', AuthMember>(AUTH_T
 });
 
 /** Removes secrets from audited changes: the query of URLs, and the values of `auth`. */
-export const withoutSecrets = (changes: readonly AuditChange[]): AuditChange[] =>
-  withoutAuth(changes.map((change) => (change.member === 'url' ? withoutQueries(change) : change)));
+export function withoutSecrets(changes: readonly AuditChange[]): AuditChange[] {
+  const others = changes
+    .filter(({ member }) => member !== 'url_secrets')
+    .map((change) => (change.member === 'url' ? withoutQueries(change) : change));
+  const isQueryChanged = others.length < changes.length && others.every(({ member }) => member !== 'url');
+  return withoutAuth(isQueryChanged ? [...others, { member: 'url' }] : others);
+}
 
 function withoutQueries({ member, before, after }: AuditChange): AuditChange {
   const [from, to] = [withoutQuery(before as string), withoutQuery(after as string)];

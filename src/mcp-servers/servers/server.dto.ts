@@ -38,7 +38,10 @@ import { DeclaredToolDto, TOOLS_MAX } from './tool.dto';
 
 /** The members of a new server that an app can also declare. */
 export class ServerFieldsDto extends DescribedBodyDto {
-  /** An `http` or `https` URL without user, password or fragment. */
+  /**
+   * An `http` or `https` URL without user, password or fragment. Its query may contain a key, so it is stored encrypted and
+   * returned as `?{query}`.
+   */
   @IsText(URL_MAX)
   url!: string;
 
@@ -90,6 +93,10 @@ export class PatchServerDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
+  /**
+   * A new URL. A placeholder such as `{query}` keeps the stored part of the query, except for a new origin (400), because
+   * secrets are never sent to a new origin.
+   */
   @IsOptionalText(URL_MAX)
   url?: string;
 
@@ -157,6 +164,10 @@ export class ServerHealthDto {
 export class ServerDto extends OwnedDto {
   server_id!: string;
   description!: string | null;
+  /**
+   * The URL, with placeholders in its query for the parts that are stored encrypted, such as `{query}`. For an imported
+   * server, they are the variables of its `server.json`.
+   */
   url!: string;
   @ApiProperty({ enum: TRANSPORTS })
   transport!: Transport;

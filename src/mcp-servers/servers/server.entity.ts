@@ -24,8 +24,13 @@ export class ServerEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   description!: string | null;
 
+  /** With placeholders for the parts of its query, like `auth_token_url`. */
   @Column('text')
   url!: string;
+
+  /** The parts of the queries of `url` and `auth_token_url`, sealed. Null without any, and for an archived server. */
+  @Column('text', { nullable: true })
+  url_secrets!: string | null;
 
   @Column('text')
   transport!: Transport;
@@ -96,7 +101,7 @@ export type AuthColumns = Pick<ServerEntity, (typeof AUTH_COLUMNS)[number]>;
 /**
  * The columns that determine how to reach a server. A tool listing is stored only if they have not changed meanwhile.
  */
-export const TARGET_FIELDS = ['url', 'transport', ...AUTH_COLUMNS, 'auth_secret'] as const;
+export const TARGET_FIELDS = ['url', 'url_secrets', 'transport', ...AUTH_COLUMNS, 'auth_secret'] as const;
 
 /** Returns the health columns after a change of a server. A change of its target resets the health. */
 export const healthAfter = (changed: Partial<ServerEntity>): Partial<ServerEntity> =>
@@ -133,7 +138,7 @@ export const isRegistry = ({ is_system, name }: Pick<ServerEntity, 'is_system' |
 /** Returns the use to seal a server's secret for, so that the sealed secret is useless in the row of another server. */
 export const secretUse = (serverId: string): string => `mcp-server:${serverId}`;
 
-/** Returns a URL without its query, which may contain a key. Used for the audit log and the search index. */
+/** Returns a URL without its query. */
 export const withoutQuery = (url: string): string => url.replace(/\?.*$/s, '');
 
 /** Returns the search document of a server. */

@@ -30,6 +30,7 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
       content: VERSIONED_FIELDS,
       others: [
         'auth_secret',
+        'url_secrets',
         'is_system',
         'metadata',
         'declared_name',
@@ -41,7 +42,7 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
         'next_check_at',
       ],
       declaredName: 'declared_name',
-      secret: 'auth_secret',
+      secrets: ['auth_secret', 'url_secrets'],
       compared: `url, transport, ${AUTH_COLUMNS.join(', ')}, tools_listed_at,
         ${sha256Of('description')} AS description_sha256, ${sha256Of('metadata::text')} AS metadata_sha256`,
     });
@@ -85,7 +86,8 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
   archiveRegistry(tx: Tx, scope: OrgScope, at: Date): Promise<{ id: string; workspaceId: string }[]> {
     return tx.query(
       sql`UPDATE mcp_servers
-        SET archived_at = ${at}, updated_at = ${at}, auth_secret = NULL, generation = generation + 1
+        SET archived_at = ${at}, updated_at = ${at}, auth_secret = NULL, url_secrets = NULL,
+          generation = generation + 1
         WHERE org_id = ${scope.orgId} AND is_system AND name = ${REGISTRY_NAME} AND archived_at IS NULL
         RETURNING server_id AS id, workspace_id AS "workspaceId"`,
     );

@@ -51,10 +51,14 @@ import {
   VERSIONED_FIELDS,
 } from './server.entity';
 import { ServerRepository } from './server.repository';
+import { type HiddenParts, newUrlColumns, newUrlFaults, patchedUrlColumns } from './server-urls';
 import { toolFaults } from './tool-faults';
 import { hasChanges, type ToolChanges, type ToolContent, ToolStore } from './tool-store';
 import { type DeclaredToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 import type { ToolEntity } from './tool.entity';
+
+/** The columns that hold secrets. */
+const SECRETS: readonly string[] = ['auth_secret', 'url_secrets'];
 
 /** Describes servers to the resource kit. */
 export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
@@ -71,7 +75,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   // Declarations contain no secrets, so a new secret does not count as drift.
   derived: (row, changed) => ({
     ...healthAfter(changed),
-    ...(Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed)),
+    ...(Object.keys(changed).every((column) => SECRETS.includes(column)) ? {} : markDrifted(row, changed)),
   }),
   search: {
     type: 'mcp_server',
@@ -92,14 +96,22 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     super(kit, servers, SERVER, toServerVersionDto);
   }
 
-  /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
-  async create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
-    checkFaults(faultsIn(dto));
+  /**
+   * Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken.
+   *
+   * @param parts the secret parts of the URL, if it has placeholders for them
+   */
+  async create(
+    scope: OrgScope,
+    dto: CreateServerDto,
+    parts: HiddenParts = {},
+  ): Promise<Versioned<ServerDto>> {
+    checkFaults(faultsIn(dto, parts));
     const tools = dto.tools && (await this.tools.contentsOf(dto.tools as DeclaredToolDto[]));
     const roles: AnyOf = dto.is_system === true ? ['admin'] : ['editor'];
     return this.transaction(scope, async (tx) => {
       const workspace = await this.kit.access.enter(tx, scope, dto.workspace_id, roles);
-      const row = await this.insert(tx, scope, this.newRow(scope, dto));
+      const row = await this.insert(tx, scope, this.newRow(scope, dto, parts));
       if (tools) await this.tools.replace(tx, workspace, row, tools);
       return this.versioned(row);
     });
@@ -138,7 +150,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
       !before.tools_listed_at && hasChanges(await this.tools.replace(tx, scope, next, tools));
     const patch = {
       ...columns,
-      ...(!isSameTarget && { auth_secret: null }),
+      ...(!isSameTarget && { auth_secret: null, url_secrets: null }),
       ...(hasNewTools && { updated_at: new Date() }),
     };
     const installed = installedServer(before, await this.write(tx, scope, before, patch, 'update'));
@@ -159,12 +171,17 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     const tools = dto.tools && (await this.tools.contentsOf(dto.tools as DeclaredToolDto[]));
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
+      const url = dto.url ?? row.url;
+      const auth = SERVER_AUTH.patched(row, dto.auth, url, this.box, secretUse(id));
+      const { auth_token_url = row.auth_token_url } = auth;
+      const urls = patchedUrlColumns(row, { url, auth_token_url }, this.box);
+      checkFaults(urls.faults);
       const columns = {
         name: dto.name,
         description: dto.description,
-        url: dto.url,
         transport: dto.transport,
-        ...SERVER_AUTH.patched(row, dto.auth, dto.url ?? row.url, this.box, secretUse(id)),
+        ...auth,
+        ...urls.columns,
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
       await this.checkChange(tx, scope, row, dto, ifMatch);
@@ -267,13 +284,13 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     return toToolDto(row);
   }
 
-  /** Archives the server's tools and deletes its secret. */
+  /** Archives the server's tools and deletes its secrets. */
   protected override async onArchive(tx: Tx, scope: OrgScope, row: ServerEntity, at: Date) {
     await this.tools.archiveOf(tx, scope, [row.server_id], at);
-    return { auth_secret: null };
+    return { auth_secret: null, url_secrets: null };
   }
 
-  /** Restores the tools that were archived with the server. Its secret stays deleted. */
+  /** Restores the tools that were archived with the server. Its secrets stay deleted. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: ServerEntity) {
     const server = { ...row, archived_at: row.archived_at! };
     await this.tools.restoreOf(tx, narrowScope(scope, row.workspace_id), [server]);
@@ -298,17 +315,23 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     return hasChanges(await this.tools.replace(tx, narrowScope(scope, row.workspace_id), row, tools));
   }
 
-  private newRow(scope: OrgScope, dto: CreateServerDto): ServerEntity {
+  private newRow(scope: OrgScope, dto: CreateServerDto, parts: HiddenParts = {}): ServerEntity {
     const serverId = newId('mcps');
     const auth: ServerAuthDto = dto.auth ?? { type: 'none' };
+    const authColumns = SERVER_AUTH.columns(auth);
     return {
       ...newOwned(scope, dto.workspace_id),
       server_id: serverId,
       name: dto.name,
       description: dto.description ?? null,
-      url: dto.url,
       transport: dto.transport ?? 'streamable_http',
-      ...SERVER_AUTH.columns(auth),
+      ...authColumns,
+      ...newUrlColumns(
+        serverId,
+        { url: dto.url, auth_token_url: authColumns.auth_token_url },
+        parts,
+        this.box,
+      ),
       auth_secret: SERVER_AUTH.sealed(auth, this.box, secretUse(serverId)),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
@@ -329,9 +352,11 @@ function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>)
   return [...withoutSecrets(auditedChanges(row, columns, AUDITED_FIELDS)), ...tools];
 }
 
-function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
+function faultsIn({ url, auth, tools }: CreateServerDto, parts: HiddenParts): FieldError[] {
   return [
     ...urlFaults(url),
+    ...newUrlFaults(url, '/url', parts),
+    ...newUrlFaults(auth?.token_url, '/auth/token_url', {}),
     ...(auth ? SERVER_AUTH.newFaults(auth, '/auth') : []),
     ...toolFaults(tools ?? [], '/tools'),
   ];

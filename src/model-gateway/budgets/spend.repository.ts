@@ -63,24 +63,24 @@ export class SpendRepository {
     return this.reserved.get(subject)?.usd ?? 0;
   }
 
-  /** Reserves the likely cost of a call. Returns a function that releases it. Further calls of the function have no effect. */
-  reserve(subjects: readonly string[], costUsd: number): () => void {
-    for (const subject of subjects) {
-      const { usd, calls } = this.reserved.get(subject) ?? NOTHING_RESERVED;
-      this.reserved.set(subject, { usd: usd + costUsd, calls: calls + 1 });
-    }
+  /** Reserves US dollars for a call. Returns a function that changes the amount, and for null releases it, once and for all. */
+  reserve(subjects: readonly string[], usd: number): (usd: number | null) => void {
+    let reservedUsd = usd;
     let reserved = subjects;
-    return () => {
-      for (const subject of reserved) this.release(subject, costUsd);
-      reserved = [];
+    for (const subject of subjects) this.add(subject, usd, 1);
+    return (changed) => {
+      for (const subject of reserved)
+        this.add(subject, (changed ?? 0) - reservedUsd, changed === null ? -1 : 0);
+      if (changed === null) reserved = [];
+      else reservedUsd = changed;
     };
   }
 
-  private release(subject: string, costUsd: number): void {
-    const { usd, calls } = this.reserved.get(subject)!;
+  private add(subject: string, addedUsd: number, addedCalls: number): void {
+    const { usd, calls } = this.reserved.get(subject) ?? NOTHING_RESERVED;
     // the last call also removes rounding errors
-    if (calls === 1) this.reserved.delete(subject);
-    else this.reserved.set(subject, { usd: usd - costUsd, calls: calls - 1 });
+    if (calls + addedCalls === 0) this.reserved.delete(subject);
+    else this.reserved.set(subject, { usd: usd + addedUsd, calls: calls + addedCalls });
   }
 
   /** Updates the cache with rows from the database. */

@@ -23,7 +23,7 @@ import {
   usageOfResponses,
 } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
-import { answerTooLarge, type FailedProvider, type LostAnswer, unusableAnswer } from './call-failure';
+import { answerTooLarge, type FailedProvider, unusableAnswer } from './call-failure';
 import { reportedFailure } from './reported-failure';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { COSTLY, isCostly } from './parsing-turns';
@@ -78,18 +78,18 @@ export function translateAnswer(
   const isLarge = isOutlined(bytes, form);
   const isOutline = isLarge || isCostly(bytes);
   const answer = parsedObject(isOutline ? (outline ?? outlineOf(bytes)) : bytes.toString());
-  const lost = lostAnswer(answer, wire, bytes.length);
-  if (isLarge && !isNative) throw answerTooLarge(sender.name, TRANSLATED_MAX, lost);
-  checkAnswer(answer, wire, sender, lost);
-  if (isOutline && !isNative) throw unusableAnswer(sender.name, `returned JSON with ${COSTLY}`, lost);
+  const usage = usageOf(answer, wire);
+  if (isLarge && !isNative) throw answerTooLarge(sender.name, TRANSLATED_MAX, usage);
+  checkAnswer(answer, wire, sender, usage);
+  if (isOutline && !isNative) throw unusableAnswer(sender.name, `returned JSON with ${COSTLY}`, usage);
   if (isEmpty(answer, wire, request))
-    throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, lost);
+    throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, usage);
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
   const contents = wire === 'responses' ? responseContents(answer) : chatContents(chat);
   const facts: AnswerFacts = {
     // the texts of an outline are cut
     ...(isOutline ? { ...contents, text: '', toolCalls: [] } : contents),
-    usage: lost.usage,
+    usage,
     id: nameOf(answer.id) ?? null,
     model: nameOf(answer.model) ?? null,
   };
@@ -99,33 +99,37 @@ export function translateAnswer(
   try {
     const text = jsonText(translateChat(chat, format, request));
     if (text === undefined)
-      throw unusableAnswer(sender.name, 'returned JSON that is nested too deeply', lost);
+      throw unusableAnswer(sender.name, 'returned JSON that is nested too deeply', usage);
     return { bytes: Buffer.from(text), facts, length };
   } catch (error) {
     throw error instanceof StreamFailure
-      ? unusableAnswer(sender.name, 'returned too many parts', lost)
+      ? unusableAnswer(sender.name, 'returned too many parts', usage)
       : error;
   }
 }
 
-/** Returns what an answer of this size has used if it turns out to be unusable. */
-export const lostAnswer = (answer: unknown, wire: CallFormat, bytes: number): LostAnswer => ({
-  usage: USAGE_OF[wire](answer),
-  bytes,
-});
+/** Returns the usage that an answer reports, even if it cannot be used. */
+export const usageOf = (answer: unknown, wire: CallFormat): Usage => USAGE_OF[wire](answer);
 
-/** Throws `CallFailure` for a value that is not an answer in a format, or that reports an error, although its status is 200. */
+/**
+ * Throws `CallFailure` for a value that is not an answer in a format, or that reports an error, although its status is 200.
+ *
+ * @param usage the usage that the value reports
+ */
 export function checkAnswer(
   answer: unknown,
   wire: CallFormat,
   sender: FailedProvider,
-  lost: LostAnswer,
+  usage: Usage,
 ): asserts answer is JsonObject {
-  if (!isObject(answer)) throw unusableAnswer(sender.name, 'did not return a JSON object', lost);
+  if (!isObject(answer)) throw unusableAnswer(sender.name, 'did not return a JSON object', usage);
   const isAnswer = IS_ANSWER[wire](answer);
   const error = isAnswer && !isError(answer) ? undefined : errorOf(answer);
-  if (error && (isError(answer) || error.message !== '')) throw reportedFailure(sender, error, lost);
-  if (!isAnswer) throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, lost);
+  if (error && (isError(answer) || error.message !== '')) {
+    const isCounted = usage.inputTokens !== null || usage.outputTokens !== null;
+    throw reportedFailure(sender, error, isCounted ? usage : undefined);
+  }
+  if (!isAnswer) throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, usage);
 }
 
 /** Tells whether an answer has no choice, or no embedding of any input. */

@@ -6,6 +6,7 @@ import { firstDayOf, SpendRepository, type SpendRow } from '../budgets/spend.rep
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel } from '../models/model-directory';
 import { CallBudgets, type Spending } from './call-budgets';
+import { boundOf } from './request-bound';
 
 const month = firstDayOf(new Date());
 const row = (subject: string, spent_usd: number): SpendRow => ({ subject, month, spent_usd });
@@ -56,30 +57,40 @@ describe('the spending of a subject', () => {
 describe('a reservation', () => {
   it('is released once, and leaves no rounding errors', () => {
     const cache = cacheOn(() => Promise.resolve([]));
-    const releases = [0.1, 0.2, 1e9, 0.3].map((usd) => cache.reserve(['a', 'b'], usd));
+    const changes = [0.1, 0.2, 1e9, 0.3].map((usd) => cache.reserve(['a', 'b'], usd));
     expect(cache.reservedBy('a')).toBeCloseTo(1e9 + 0.6, 6);
-    releases[2]!();
-    releases[2]!();
+    changes[2]!(null);
+    changes[2]!(null);
     expect(cache.reservedBy('a')).toBeCloseTo(0.6, 6);
-    releases.forEach((release) => release());
+    changes[0]!(0.5);
+    expect(cache.reservedBy('b')).toBeCloseTo(1, 6);
+    changes.forEach((change) => change(null));
     expect([cache.reservedBy('a'), cache.reservedBy('b')]).toEqual([0, 0]);
   });
 });
 
 describe('a budget', () => {
   const price = { input_usd_per_million: 1, output_usd_per_million: 1 };
+  const target = (upstream_model: string) => ({
+    ...{ upstream_model, price, max_input_tokens: null, max_output_tokens: null },
+    provider: { kind: 'openai', base: new URL('http://provider.example') },
+  });
+  const prices = { table: {}, contextOf: () => null } as unknown as ModelPrices;
   const model = {
     model_id: 'model_1',
     workspace_id: 'wsp_1',
     name: 'm',
     monthly_budget_usd: 10,
-    targets: [{ upstream_model: 'u', price }],
+    targets: [target('u')],
   } as unknown as CalledModel;
-  const spending = (maxTokens: number): Spending => ({ model, requestBytes: 4, maxTokens, limits: null });
+  const spending = (maxTokens: number): Spending => {
+    const bound = boundOf({ max_tokens: maxTokens }, 4, 'chat');
+    return { model, format: 'chat', bound, limits: null };
+  };
   const newBudgets = (): { budgets: CallBudgets; spent: SpendRepository } => {
     const spent = cacheOn(() => Promise.resolve([]));
     const workspaces = { amountOf: () => null } as unknown as BudgetRepository;
-    return { budgets: new CallBudgets(workspaces, spent, { table: {} } as ModelPrices), spent };
+    return { budgets: new CallBudgets(workspaces, spent, prices), spent };
   };
 
   it('takes the reservations of concurrent calls into account', async () => {
@@ -97,7 +108,7 @@ describe('a budget', () => {
       const subjects = { key: 'sva_1', workspace: 'wsp_1', model: 'model_1' };
       const spent = cacheOn(() => Promise.resolve([row(subjects[which], spentUsd)]));
       const amounts = { amountOf: () => (which === 'workspace' ? 10 : null) } as unknown as BudgetRepository;
-      const budgets = new CallBudgets(amounts, spent, { table: {} } as ModelPrices);
+      const budgets = new CallBudgets(amounts, spent, prices);
       const limits = { service_account_id: 'sva_1', monthly_budget_usd: which === 'key' ? 10 : null };
       const called = { ...model, monthly_budget_usd: which === 'model' ? 10 : null };
       const call = { ...spending(9_000_000), model: called, limits: limits as KeyLimits };
@@ -106,9 +117,9 @@ describe('a budget', () => {
       expect(reserved).toMatchObject({ code: 'rate_limited', headers: { 'Retry-After': '5' } });
       expect((reserved as Problem).headers).not.toHaveProperty('X-Should-Retry');
       expect((reserved as Problem).detail).toMatch(/in flight have reserved .* \(10 of 10 US dollars\)/);
-      first.release();
-      (await budgets.allow(call)).release();
-      second.release();
+      first.reservation.release();
+      (await budgets.allow(call)).reservation.release();
+      second.reservation.release();
       spentUsd = 10;
       spent.update([row(subjects[which], spentUsd)]);
       const refused = await budgets.allow(call).catch((error: unknown) => error as Problem);
@@ -127,8 +138,8 @@ describe('a budget', () => {
   it('has no reservations left after calls have ended', async () => {
     const { budgets, spent } = newBudgets();
     for (let call = 0; call < 5; call++) {
-      const { release } = await budgets.allow(spending(5_000_000));
-      release();
+      const { reservation } = await budgets.allow(spending(5_000_000));
+      reservation.release();
     }
     expect(spent.reservedBy('model_1')).toBe(0);
   });

@@ -3,17 +3,14 @@ import { Problem, problem } from '#platform/problem';
 import { costOf, ModelPrices, type PriceTable } from '../../telemetry';
 import { BudgetRepository } from '../budgets/budget.repository';
 import { SpendRepository } from '../budgets/spend.repository';
+import { DEFAULT_MAX_TOKENS } from '../formats/chat-to-messages';
 import { NO_USAGE, type Usage } from '../formats/usage';
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { type LostAnswer, NO_RETRY, quotaExhausted } from './call-failure';
+import type { CallFormat, RequestBound, Reservation } from './call.types';
+import { NO_RETRY, quotaExhausted } from './call-failure';
+import { mostTokens } from './request-bound';
 
-/** Approximate bytes per token. */
-export const BYTES_PER_TOKEN = 4;
-/** Bytes per token of lost answers: fewer than on average, so that they do not exceed a budget. */
-const LOST_BYTES_PER_TOKEN = 3;
-/** Assumed output tokens of a call without a limit, for estimates. */
-const LIKELY_OUTPUT_TOKENS = 1_024;
 /** `Retry-After` for a budget that calls in flight have reserved, in seconds. */
 export const RESERVED_SECONDS = 5;
 
@@ -25,12 +22,17 @@ interface Budget {
   noun: string;
 }
 
+/** A budget with its remaining and its reserved amount. */
+interface BudgetState extends Budget {
+  leftUsd: number;
+  reservedUsd: number;
+}
+
 /** A call to check against budgets. */
 export interface Spending {
   model: CalledModel;
-  requestBytes: number;
-  /** Maximum tokens of the answer, if the client limits them. */
-  maxTokens: number | null;
+  format: CallFormat;
+  bound: RequestBound;
   /** The limits of the caller, if it is a gateway key. */
   limits: KeyLimits | null;
 }
@@ -39,11 +41,11 @@ export interface Spending {
 export interface Allowance {
   /** The model. If a budget applies, it has only the targets whose price is known. */
   model: CalledModel;
-  /** Releases the reserved cost. Call it once the call is recorded. */
-  release: () => void;
+  reservation: Reservation;
 }
 
-const noop = (): void => undefined;
+/** The reservation of a call without a budget. */
+export const UNLIMITED: Reservation = { next: () => true, keep: () => undefined, release: () => undefined };
 
 /** Keeps calls within the budgets of their model, their workspace and their key. */
 @Injectable()
@@ -55,31 +57,68 @@ export class CallBudgets {
   ) {}
 
   /**
-   * Checks that no budget is spent or reserved, and reserves the likely cost of a call. Concurrent calls can therefore exceed a
-   * budget only by about one call, plus the amount that other processes spend within a second.
+   * Checks that no budget is spent or reserved, and reserves the most that a call can cost. Concurrent calls can therefore exceed a
+   * budget only by one request, plus what calls of other processes cost that are in flight or ended within a second.
    *
    * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 409 if the price of the call is unknown.
    */
   async allow(spending: Spending): Promise<Allowance> {
     const { model } = spending;
     const budgets = await this.budgetsOf(spending);
-    if (budgets.length === 0) return { model, release: noop };
-    const priced = model.targets.filter((target) => this.likelyCost(target, spending) !== null);
+    if (budgets.length === 0) return { model, reservation: UNLIMITED };
+    const priced = model.targets.filter((target) => this.mostUsd(target, spending) !== null);
     if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
-    const subjects = budgets.map(({ subject }) => subject);
-    const spent = await this.spending.spentBy(subjects);
+    const spent = await this.spentOf(budgets);
     // there is no await from here on, so that concurrent calls see each other's reservations
-    const states = budgets.map((budget) => ({
+    const states = this.statesOf(budgets, spent);
+    const usd = Math.max(...priced.map((target) => this.mostUsd(target, spending)!));
+    const spentBudget = states.find(({ leftUsd }) => leftUsd <= 0);
+    if (spentBudget) throw spentProblem(spentBudget);
+    const reservedBudget = states.find(isAllReserved);
+    if (reservedBudget) throw reservedProblem(reservedBudget, usd);
+    return { model: { ...model, targets: priced }, reservation: this.reserve(spending, budgets, usd) };
+  }
+
+  /** @param usd the most that the first request can cost */
+  private reserve(spending: Spending, budgets: readonly Budget[], usd: number): Reservation {
+    const change = this.spending.reserve(
+      budgets.map(({ subject }) => subject),
+      usd,
+    );
+    let heldUsd = usd;
+    let keptUsd = 0;
+    const hold = (nextUsd: number): true => {
+      change((heldUsd = nextUsd));
+      return true;
+    };
+    const raise = async (nextUsd: number): Promise<boolean> => {
+      const spent = await this.spentOf(budgets);
+      const replacedUsd = heldUsd - keptUsd;
+      const isReserved = this.statesOf(budgets, spent).some((one) =>
+        isAllReserved({ ...one, reservedUsd: one.reservedUsd - replacedUsd }),
+      );
+      return !isReserved && hold(nextUsd);
+    };
+    return {
+      next: (target) => {
+        const nextUsd = keptUsd + this.mostUsd(target, spending)!;
+        return nextUsd <= heldUsd ? hold(nextUsd) : raise(nextUsd);
+      },
+      keep: () => void (keptUsd = heldUsd),
+      release: () => change(null),
+    };
+  }
+
+  private spentOf(budgets: readonly Budget[]): Promise<Map<string, number>> {
+    return this.spending.spentBy(budgets.map(({ subject }) => subject));
+  }
+
+  private statesOf(budgets: readonly Budget[], spent: ReadonlyMap<string, number>): BudgetState[] {
+    return budgets.map((budget) => ({
       ...budget,
       leftUsd: budget.usd - (spent.get(budget.subject) ?? 0),
       reservedUsd: this.spending.reservedBy(budget.subject),
     }));
-    const spentBudget = states.find(({ leftUsd }) => leftUsd <= 0);
-    if (spentBudget) throw spentProblem(spentBudget);
-    const reservedBudget = states.find(({ leftUsd, reservedUsd }) => reservedUsd >= leftUsd);
-    if (reservedBudget) throw reservedProblem(reservedBudget);
-    const cost = Math.max(...priced.map((target) => this.likelyCost(target, spending) ?? 0));
-    return { model: { ...model, targets: priced }, release: this.spending.reserve(subjects, cost) };
   }
 
   /** Returns the cost of a model's tokens in US dollars, at the price of its first target with a known price, or null. */
@@ -106,15 +145,13 @@ export class CallBudgets {
     );
   }
 
-  private likelyCost(target: CalledTarget, { maxTokens, requestBytes }: Spending): number | null {
-    const usage = {
-      ...NO_USAGE,
-      inputTokens: Math.ceil(requestBytes / BYTES_PER_TOKEN),
-      outputTokens: maxTokens ?? LIKELY_OUTPUT_TOKENS,
-    };
-    return costOfCall(target, usage, this.prices);
+  /** Returns the most that a request to a target can cost, in US dollars, or null if the price is unknown. */
+  private mostUsd(target: CalledTarget, { format, bound }: Spending): number | null {
+    return costOfCall(target, mostUsage(target, format, bound, this.prices), this.prices);
   }
 }
+
+const isAllReserved = ({ leftUsd, reservedUsd }: BudgetState): boolean => reservedUsd >= leftUsd;
 
 function spentProblem({ noun, usd }: Budget): Problem {
   const now = new Date();
@@ -124,15 +161,21 @@ function spentProblem({ noun, usd }: Budget): Problem {
   return quotaExhausted(detail, seconds);
 }
 
-/** Returns a 429 that clients retry, because the reservations end with the calls in flight, which usually cost less. */
-function reservedProblem({ noun, usd, leftUsd }: Budget & { leftUsd: number }): Problem {
-  const left = Number(leftUsd.toPrecision(3));
+/**
+ * Returns a 429 that clients retry, because the reservations end with the calls in flight, which usually cost less.
+ *
+ * @param callUsd the reservation of the call
+ */
+function reservedProblem({ noun, usd, leftUsd }: BudgetState, callUsd: number): Problem {
   const detail =
-    `Calls in flight have reserved the rest of the monthly budget of ${noun} (${left} of ${usd} US dollars). ` +
-    `Try again in ${RESERVED_SECONDS} s, when some of them have ended. Each call reserves the cost of its \`max_tokens\`. ` +
-    'Lower `max_tokens` to run more calls at once.';
+    `Calls in flight have reserved the rest of the monthly budget of ${noun} (${rounded(leftUsd)} of ${usd} US dollars). ` +
+    `Try again in ${RESERVED_SECONDS} s, when some of them have ended. Each call reserves the most that it can cost, ` +
+    `for this one ${rounded(callUsd)} US dollars: \`max_tokens\` times \`n\`, or without \`max_tokens\` the largest response ` +
+    "of the model. Send a lower `max_tokens` to run more calls at once, or ask an admin to set `max_output_tokens` in the model's targets.";
   return problem.rateLimited(detail, RESERVED_SECONDS);
 }
+
+const rounded = (usd: number): number => Number(usd.toPrecision(3));
 
 /** Tells whether a problem is that of a reserved budget, which clients may retry. */
 export const isReserved = ({ code, headers }: Problem): boolean =>
@@ -146,25 +189,31 @@ function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
   );
 }
 
-/**
- * Returns the tokens of a lost answer: those that it reports, or an estimate by its size.
- *
- * @param maxTokens maximum tokens of the answer, if the request limits them
- */
-export function usageOfLost(
-  { usage, bytes }: LostAnswer,
-  request: string | Uint8Array,
-  maxTokens: number | null,
+/** Returns the most tokens that a request can use with a target, of those with the same number the most expensive. */
+export function mostUsage(
+  target: CalledTarget,
+  format: CallFormat,
+  bound: RequestBound,
+  prices: ModelPrices,
 ): Usage {
-  const estimated = bytes === null ? (maxTokens ?? LIKELY_OUTPUT_TOKENS) : lostTokens(bytes);
-  return {
-    ...usage,
-    inputTokens: usage.inputTokens ?? lostTokens(Buffer.byteLength(request)),
-    outputTokens: usage.outputTokens ?? Math.min(estimated, maxTokens ?? Infinity),
-  };
+  const { upstream_model: model, provider, max_input_tokens, max_output_tokens } = target;
+  // translated requests always have a limit
+  const isTranslated = provider.kind === 'anthropic' && format !== 'messages';
+  const maxTokens = bound.maxTokens ?? (isTranslated ? DEFAULT_MAX_TOKENS : null);
+  const tokens = mostTokens(
+    { ...bound, maxTokens },
+    {
+      maxInputTokens: max_input_tokens,
+      maxOutputTokens: max_output_tokens,
+      contextTokens: prices.contextOf({ model, apiUrl: provider.base.href }),
+    },
+  );
+  const usage = { ...NO_USAGE, ...tokens };
+  if (!bound.writesCache) return usage;
+  const cached = { ...usage, cacheWriteTokens: tokens.inputTokens };
+  const usd = (one: Usage): number => costOfCall(target, one, prices) ?? 0;
+  return usd(cached) > usd(usage) ? cached : usage;
 }
-
-const lostTokens = (bytes: number): number => Math.ceil(bytes / LOST_BYTES_PER_TOKEN);
 
 type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
 

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '../formats/usage';
 import { connectionFailure } from './call-failure';
 import { errorResponse } from './reported-failure';
 
@@ -6,13 +7,13 @@ describe('a request that fails without a response', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout', undefined],
     ['ECONNREFUSED', 'failed', undefined],
     ['ENOTFOUND', 'failed', undefined],
-    ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 0],
-    ['UND_ERR_BODY_TIMEOUT', 'timeout', 0],
-    ['ECONNRESET', 'failed', 0],
-    ['UND_ERR_SOCKET', 'failed', 0],
-  ])('has cost its prompt only if it was sent (%s)', (code, reason, bytes) => {
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout', NO_USAGE],
+    ['UND_ERR_BODY_TIMEOUT', 'timeout', NO_USAGE],
+    ['ECONNRESET', 'failed', NO_USAGE],
+    ['UND_ERR_SOCKET', 'failed', NO_USAGE],
+  ])('may be charged only if it was sent (%s)', (code, reason, lost) => {
     const { reason: actual, details } = connectionFailure('p', Object.assign(new Error(), { code }));
-    expect([actual, details.lost?.bytes]).toEqual([reason, bytes]);
+    expect([actual, details.lost]).toEqual([reason, lost]);
   });
 });
 

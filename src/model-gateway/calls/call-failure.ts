@@ -33,20 +33,9 @@ export interface FailureDetails {
   reported?: ReportedError;
   /** `Retry-After` of the provider, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** Undefined if the provider has done no work. */
-  lost?: LostAnswer | undefined;
+  /** The reported usage of an answer that cannot be used, but may be charged. Undefined if the provider charges nothing. */
+  lost?: Usage | undefined;
 }
-
-/** An answer that cannot be used, but that the provider may charge. */
-export interface LostAnswer {
-  /** The usage that the answer reports. */
-  usage: Usage;
-  /** The size of the answer. Null if it is too large to read. */
-  bytes: number | null;
-}
-
-const NOTHING_RECEIVED: LostAnswer = { usage: NO_USAGE, bytes: 0 };
-export const UNREAD: LostAnswer = { usage: NO_USAGE, bytes: null };
 
 /** A failed request to a provider. */
 export class CallFailure extends Error {
@@ -69,12 +58,12 @@ export class CallFailure extends Error {
 }
 
 /**
- * Returns the answer that is lost because of an error, or undefined if the provider has done no work.
+ * Returns the reported usage of the answer that is lost because of an error, or undefined if the provider charges nothing.
  *
  * @param error the error of a request that was sent
  */
-export const lostAnswerOf = (error: unknown): LostAnswer | undefined =>
-  error instanceof CallFailure ? error.details.lost : NOTHING_RECEIVED;
+export const lostUsageOf = (error: unknown): Usage | undefined =>
+  error instanceof CallFailure ? error.details.lost : NO_USAGE;
 
 /** The provider that failed. */
 export interface FailedProvider {
@@ -103,7 +92,7 @@ export function connectionFailure(name: string, error: unknown): CallFailure {
         : timeoutFailure(name);
     case 'unreachable':
       return isClosedConnection(error)
-        ? failed(name, 'closed the connection before its answer was complete', NOTHING_RECEIVED, error)
+        ? failed(name, 'closed the connection before its answer was complete', NO_USAGE, error)
         : failed(name, 'cannot be reached', undefined, error);
     case null:
       throw error;
@@ -134,17 +123,17 @@ export const timeoutFailure = (name: string, timeoutMs?: number): CallFailure =>
     'timeout',
     `did not respond ${timeoutMs === undefined ? 'in time' : `within ${timeoutMs / 1000} s`}`,
     noResponse(name),
-    { lost: NOTHING_RECEIVED },
+    { lost: NO_USAGE },
   );
 
 const noResponse = (name: string): Problem =>
   new Problem('request_timeout', `The provider ${name} did not respond in time.`, UPSTREAM);
 
 /** Returns the failure for an answer that cannot be used. @param predicate such as `did not return JSON` */
-export const unusableAnswer = (name: string, predicate: string, lost = NOTHING_RECEIVED): CallFailure =>
+export const unusableAnswer = (name: string, predicate: string, lost = NO_USAGE): CallFailure =>
   failed(name, predicate, lost);
 
-export const answerTooLarge = (name: string, maxBytes: number, lost = UNREAD): CallFailure => {
+export const answerTooLarge = (name: string, maxBytes: number, lost = NO_USAGE): CallFailure => {
   const predicate = `returned more than ${formatBytes(maxBytes)}`;
   return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), { lost });
 };
@@ -176,5 +165,5 @@ export const unavailable = (detail: string, cause?: unknown): Problem =>
 export const permanent = (detail: string): Problem =>
   problem.unavailable(detail, { isUpstream: true, headers: NO_RETRY });
 
-const failed = (name: string, predicate: string, lost?: LostAnswer, cause?: unknown): CallFailure =>
+const failed = (name: string, predicate: string, lost?: Usage, cause?: unknown): CallFailure =>
   new CallFailure('failed', predicate, unavailable(`The provider ${name} ${predicate}.`, cause), { lost });

@@ -3,9 +3,15 @@ import { ModelPrices } from '../../telemetry';
 import { NO_USAGE, sumOfUsage, type Usage } from '../formats/usage';
 import { NO_COUNTS, type UsageRow } from '../usage/usage.repository';
 import { UsageWriter } from '../usage/usage.writer';
-import { BYTES_PER_TOKEN, costOfCall } from './call-budgets';
+import { costOfCall, mostUsage } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
+import { completedUsage } from './request-bound';
 import { type EndedCall, spanOf, SpanWriter } from './span.writer';
+
+/** Approximate bytes per token. */
+const BYTES_PER_TOKEN = 4;
+/** Tokens that a model may generate without showing them: faster than the models whose tokens are expensive. */
+const HIDDEN_TOKENS_PER_SECOND = 200;
 
 /** Records calls: their usage, cost and span. */
 @Injectable()
@@ -33,21 +39,26 @@ export class CallRecorder {
     const { target, lost } = call.progress;
     // an answer that broke off may have reported only the usage at its start
     const isEstimated = answeredLength !== null && (facts.usage.inputTokens === null || error !== null);
-    const answered = isEstimated ? estimateUsage(call, facts.usage, answeredLength) : facts.usage;
+    const answered = isEstimated ? this.estimate(call, outcome, answeredLength) : facts.usage;
     const isFree = isCached || !target || (error !== null && answeredLength === null);
-    const costs = [
-      isFree ? 0 : costOfCall(target, answered, this.prices),
-      ...lost.map((one) => costOfCall(one.target, one.usage, this.prices)),
-    ];
+    const answeredUsd = isFree ? 0 : costOfCall(target, answered, this.prices);
+    const lostUsages = lost.map(({ target: one, reported }) =>
+      completedUsage(reported, mostUsage(one, call.format, call.facts.bound, this.prices)),
+    );
+    const lostUsd = lostUsages.reduce<number | null>(
+      (sum, usage, index) => sumOrNull(sum, costOfCall(lost[index]!.target, usage, this.prices)),
+      0,
+    );
     const recorded: Recorded = {
-      usage: lost.reduce((sum, one) => sumOfUsage(sum, one.usage), answered),
-      costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost)),
+      usage: lostUsages.reduce(sumOfUsage, answered),
+      costUsd: sumOrNull(answeredUsd, lostUsd),
     };
     const ended: EndedCall = {
       ...recorded,
       call,
       outcome,
       isEstimated: isEstimated || lost.length > 0,
+      estimatedUsd: (isEstimated ? (answeredUsd ?? 0) : 0) + (lostUsd ?? 0),
       startedAt,
       endedAt: Date.now(),
     };
@@ -59,8 +70,30 @@ export class CallRecorder {
     return recorded;
   }
 
+  /**
+   * Returns the usage of an answer that did not report all of it: what has arrived or, if that is more, what the model may have
+   * generated until then, because reasoning is hidden. A provider that goes on in the background generates all that it can.
+   */
+  private estimate(call: Call, { facts, error }: CallOutcome, answeredLength: number): Usage {
+    const { format, progress, body } = call;
+    const { bound } = call.facts;
+    const { usage } = facts;
+    const most = mostUsage(progress.target!, format, bound, this.prices);
+    if (bound.isInBackground) return completedUsage(usage, most);
+    const length = Math.ceil(answeredLength / BYTES_PER_TOKEN);
+    // an answer that is complete but has no usage comes from a server that never reports it
+    if (error === null) {
+      const inputTokens = usage.inputTokens ?? Math.ceil(body.length / BYTES_PER_TOKEN);
+      return { ...usage, inputTokens, outputTokens: Math.max(usage.outputTokens ?? 0, length) };
+    }
+    const seconds = (Date.now() - progress.attempts.at(-1)!.startedAt) / 1000;
+    const generated = Math.max(length, Math.ceil(seconds * HIDDEN_TOKENS_PER_SECOND * bound.answers));
+    const outputTokens = Math.max(usage.outputTokens ?? 0, Math.min(generated, most.outputTokens!));
+    return { ...usage, inputTokens: usage.inputTokens ?? most.inputTokens, outputTokens };
+  }
+
   private async write(ended: EndedCall): Promise<void> {
-    const { call, outcome, usage, costUsd } = ended;
+    const { call, outcome, usage, costUsd, isEstimated, estimatedUsd } = ended;
     const { isCached, error } = outcome;
     const { caller, model, progress } = call;
     const { target, attempts } = progress;
@@ -80,11 +113,13 @@ export class CallRecorder {
       attempts: own.length,
       failed_attempts: own.filter(({ isFailed }) => isFailed).length,
       unpriced_count: costUsd === null ? 1 : 0,
+      estimated_count: isEstimated ? 1 : 0,
       input_tokens: used.inputTokens ?? 0,
       output_tokens: used.outputTokens ?? 0,
       cached_input_tokens: used.cachedInputTokens ?? 0,
       cache_write_tokens: used.cacheWriteTokens ?? 0,
       cost_usd: costUsd ?? 0,
+      estimated_usd: costUsd === null ? 0 : estimatedUsd,
     };
     const elsewhere = attempts.filter((attempt) => attempt.target !== target);
     const others = elsewhere.map((attempt) => ({
@@ -102,9 +137,6 @@ export class CallRecorder {
   }
 }
 
-/** Returns the reported usage, with estimates for the parts that are missing or too low. */
-const estimateUsage = ({ body }: Call, reported: Usage, answeredLength: number): Usage => ({
-  ...reported,
-  inputTokens: reported.inputTokens ?? Math.ceil(body.length / BYTES_PER_TOKEN),
-  outputTokens: Math.max(reported.outputTokens ?? 0, Math.ceil(answeredLength / BYTES_PER_TOKEN)),
-});
+/** Returns the sum, or null if a part is unknown. */
+const sumOrNull = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : one + other;

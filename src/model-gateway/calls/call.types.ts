@@ -33,6 +33,24 @@ export interface Caller {
   serviceAccountId: string | null;
 }
 
+/** The most tokens that a request can use, as far as its JSON tells. The rest depends on the model. */
+export interface RequestBound {
+  /** A token has at least one byte. Images count separately. */
+  inputTokens: number;
+  /** Whether the input includes more than the request contains, such as stored files, so that only the model limits it. */
+  isInputOpen: boolean;
+  /** How often the model may read the input: more than once if the provider runs tools. */
+  rounds: number;
+  /** Whether tokens may be written to the provider's cache, which may cost more. */
+  writesCache: boolean;
+  /** Number of answers. 0 for embeddings. */
+  answers: number;
+  /** Maximum tokens of each answer. Null if the request does not limit them. */
+  maxTokens: number | null;
+  /** Whether the provider continues after its response, so that disconnecting does not stop it. */
+  isInBackground: boolean;
+}
+
 /** The facts that the gateway needs from a request. */
 export interface RequestFacts {
   /** The name or id that the client sent. */
@@ -40,8 +58,8 @@ export interface RequestFacts {
   isStream: boolean;
   /** Whether the client of a chat completion requested a last chunk with the usage. */
   includesUsage: boolean;
-  /** Maximum tokens of the answer, if the client limits them. */
-  maxTokens: number | null;
+  /** The most tokens that the request can use. */
+  bound: RequestBound;
   temperature: number | null;
 }
 
@@ -75,6 +93,19 @@ export interface CallSpan {
   parentSpanId: string | null;
 }
 
+/** The share of the budgets that is reserved for a call, until the call is recorded. */
+export interface Reservation {
+  /**
+   * Reserves the most that the next request can cost: instead of the last request, or in addition if that may be charged. Returns
+   * whether the budgets allow it. The first request is always allowed.
+   */
+  next: (target: CalledTarget) => boolean | Promise<boolean>;
+  /** Keeps what is reserved for the last request, which may be charged. */
+  keep: () => void;
+  /** Call it once the call is recorded. */
+  release: () => void;
+}
+
 /** A model call that passed all checks. */
 export interface Call {
   caller: Caller;
@@ -93,6 +124,7 @@ export interface Call {
   lease: ByteLease | undefined;
   /** Maximum size of the answer, in bytes. */
   maxBytes: number;
+  reservation: Reservation;
   /** Called once, when the call is recorded. */
   onRecorded: (recorded: Recorded) => void;
   /** What has been done so far. */
@@ -102,6 +134,8 @@ export interface Call {
 /** A request to a provider. */
 export interface Attempt {
   target: CalledTarget;
+  /** Milliseconds since 1970. */
+  startedAt: number;
   /** Whether the attempt failed because of the target. */
   isFailed: boolean;
 }
@@ -111,8 +145,8 @@ export interface CallProgress {
   /** The last target that was called. */
   target: CalledTarget | null;
   attempts: Attempt[];
-  /** The usage of answers that were lost. */
-  lost: { target: CalledTarget; usage: Usage }[];
+  /** Requests without a usable answer that may be charged, with the usage that was reported. */
+  lost: { target: CalledTarget; reported: Usage }[];
   /** The states of targets that are being stored. */
   writes: Promise<void>[];
 }

@@ -2,6 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule } from '#platform/auth';
 import { BODIES_EXTENSION, contentEncoding, NOT_REPEATABLE_EXTENSION } from '#platform/http';
 import { throwing } from '#platform/problem';
+import { NAMES_HEADER } from '../models/model.dto';
 import { CALLING_ROLES } from './gateway.service';
 
 const MODEL = { type: 'string', minLength: 1, maxLength: 255, description: 'The name or the id of a model.' };
@@ -44,7 +45,7 @@ function operationOf(operation: CallOperation) {
     ...texts,
     tags: ['Model gateway'],
     security: [{ bearer: [] }],
-    parameters: [contentEncoding(['gzip']), ...parameters],
+    parameters: [contentEncoding(['gzip']), { in: 'header', ...NAMES_HEADER }, ...parameters],
     [ACCESS_EXTENSION]: ACCESS,
     [NOT_REPEATABLE_EXTENSION]: true,
     ...throwing('conflict', 'forbidden', 'not_found'),

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Access, Admission, type Member } from '#platform/auth';
+import { type Access, Admission, type Member, workspaceInHeader } from '#platform/auth';
 import {
   BodyBudgets,
   type Endpoint,
@@ -83,6 +83,7 @@ export class GatewayEndpoint implements Endpoint {
     const timer = setTimeout(() => ending.abort(callTimedOut()), CALL_MS).unref();
     const call: GatewayRequest = {
       principal,
+      workspaceId: workspaceInHeader(headers),
       format,
       body,
       headers: forwardedHeaders(headers, format),

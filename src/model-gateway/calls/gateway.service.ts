@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { checkAllowed, type Member, type Role, rolesIn } from '#platform/auth';
+import { checkAllowed, type Member, type Role, rolesIn, WORKSPACE_HEADER } from '#platform/auth';
 import type { ByteLease } from '#platform/concurrency';
 import { randomHex } from '#platform/ids';
 import { Reply, StreamedBody } from '#platform/http';
@@ -31,6 +31,8 @@ export const CALLING_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
 /** A request to call a model. */
 export interface GatewayRequest {
   principal: Member;
+  /** The workspace that the request names, which the principal has access to. */
+  workspaceId: string | undefined;
   format: CallFormat;
   body: Buffer;
   /** Headers that belong to the format, by lower-case name. */
@@ -67,16 +69,14 @@ export class GatewayService {
    * exhausted limit or budget, and the errors of the provider (see `CallFailure`).
    */
   async call(request: GatewayRequest): Promise<Reply> {
-    const { principal, body, format, signal } = request;
-    const inspected = inspect(body);
-    // embeddings are never streamed, so `stream` has no effect there
-    const facts = format === 'embeddings' ? { ...inspected, isStream: false } : inspected;
-    const caller = callerOf(principal);
-    const { model: requested, limits } = await this.admitted(caller, principal, facts.model);
-    const { model, release } = await this.budgets.allow({
+    const { body, format, signal } = request;
+    const facts = inspect(body, format);
+    const caller = callerOf(request.principal);
+    const { model: requested, limits } = await this.admitted(caller, request, facts.model);
+    const { model, reservation } = await this.budgets.allow({
       model: requested,
-      requestBytes: body.length,
-      maxTokens: facts.maxTokens,
+      format,
+      bound: facts.bound,
       limits,
     });
     const call: Call = {
@@ -85,13 +85,14 @@ export class GatewayService {
       format,
       body,
       facts,
+      reservation,
       headers: request.headers,
       span: newSpan(request),
       signal,
       lease: request.lease,
       maxBytes: ANSWER_MAX,
       onRecorded: (recorded) => {
-        release();
+        reservation.release();
         if (limits) this.countUsed(limits, recorded).catch(logUncounted);
       },
       progress: newProgress(),
@@ -105,8 +106,9 @@ export class GatewayService {
 
   /** Counts the input tokens of a Messages request. Errors: as for `call`, but budgets do not apply. */
   async countTokens(request: GatewayRequest): Promise<Reply> {
-    const { principal, body, headers, signal, lease } = request;
-    const { model } = await this.admitted(callerOf(principal), principal, inspect(body).model);
+    const { body, headers, signal, lease } = request;
+    const caller = callerOf(request.principal);
+    const { model } = await this.admitted(caller, request, inspect(body, 'messages').model);
     const { traceId, spanId } = newSpan(request);
     const traceparent = `00-${traceId}-${spanId}-01`;
     const bytes = await this.tokens.count({ model, body, headers, traceparent, signal, lease });
@@ -116,11 +118,11 @@ export class GatewayService {
   /** Returns the requested model and the limits of the key, and counts the request. Errors: 400, 403, 404, 409, 429. */
   private async admitted(
     { serviceAccountId }: Caller,
-    principal: Member,
+    { principal, workspaceId }: GatewayRequest,
     name: string,
   ): Promise<{ model: CalledModel; limits: KeyLimits | null }> {
     const limits = serviceAccountId === null ? null : await this.keys.find(serviceAccountId);
-    const model = await this.find(principal, name);
+    const model = await this.find(principal, workspaceId ?? limits?.workspace_id, name);
     if (limits) await this.admit(limits);
     return { model, limits };
   }
@@ -157,11 +159,23 @@ export class GatewayService {
     await this.rates.checkOwn({ name: TOKENS, key, perMinute: tokens_per_minute }, tokens);
   }
 
-  /** Returns the requested model. Errors: 404, 400 for a name that several models have, 403, 409. */
-  private async find(principal: Member, name: string): Promise<CalledModel> {
+  /**
+   * Returns the requested model. Errors: 404, 400 for a name that several models have, 403, 409.
+   *
+   * @param workspaceId the only workspace in which a name is looked up. Undefined for all workspaces of the caller
+   */
+  private async find(
+    principal: Member,
+    workspaceId: string | undefined,
+    nameOrId: string,
+  ): Promise<CalledModel> {
     const { orgId } = principal;
-    const all = this.models.getCached(orgId, name) ?? (await this.models.find(orgId, name));
-    const visible = all.filter(({ workspace_id }) => rolesIn(principal, workspace_id).size > 0);
+    const all = this.models.getCached(orgId, nameOrId) ?? (await this.models.find(orgId, nameOrId));
+    const visible = all.filter(
+      ({ workspace_id, model_id }) =>
+        (workspaceId === undefined || workspace_id === workspaceId || model_id === nameOrId) &&
+        rolesIn(principal, workspace_id).size > 0,
+    );
     const callable = visible.filter(({ workspace_id }) => mayCall(principal, workspace_id));
     if (visible.length > 0 && callable.length === 0) {
       throw problem.accessDenied(
@@ -169,9 +183,8 @@ export class GatewayService {
       );
     }
     const [model, other] = callable;
-    if (!model)
-      throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
-    if (other) throw ambiguous(name, callable);
+    if (!model) throw notFound(nameOrId, workspaceId);
+    if (other) throw ambiguous(nameOrId, callable);
     checkAllowed(principal.allow, 'models', model.model_id, model.name);
     if (model.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
@@ -210,10 +223,22 @@ const headersOf = ({ span }: Call, cacheStatus: string | undefined): Record<stri
   ...(cacheStatus !== undefined && { 'Cache-Status': cacheStatus }),
 });
 
+function notFound(nameOrId: string, workspaceId: string | undefined): Problem {
+  const elsewhere =
+    workspaceId === undefined
+      ? ''
+      : ` Names are looked up only in the workspace ${workspaceId}. Send the id of a model of another workspace.`;
+  return problem.notFound(
+    'model',
+    nameOrId,
+    `GET /model/v1/models lists the models that you can call.${elsewhere}`,
+  );
+}
+
 function ambiguous(name: string, models: readonly CalledModel[]): Problem {
   const ids = models
     .map(({ model_id, workspace_id }) => `${model_id} (workspace ${workspace_id})`)
     .join(', ');
-  const detail = `names several models that you can call. Send the id of one instead: ${ids}`;
+  const detail = `names several models that you can call. Send the id of one instead, or its workspace in ${WORKSPACE_HEADER}: ${ids}`;
   return problem.invalidFields([{ pointer: '/model', detail: `${JSON.stringify(name)} ${detail}` }]);
 }

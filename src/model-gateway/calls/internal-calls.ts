@@ -5,16 +5,17 @@ import { randomHex } from '#platform/ids';
 import { Problem, problem } from '#platform/problem';
 import { type CalledModel, type CalledProvider, ModelDirectory } from '../models/model-directory';
 import { parsedObject } from '../formats/json-shape';
-import { checkAnswer, lostAnswer } from './answer-translation';
+import { checkAnswer, usageOf } from './answer-translation';
 import { type CallFormat, newProgress, type Recorded, WIRE_PATHS } from './call.types';
-import { CallBudgets, isReserved, RESERVED_SECONDS, usageOfLost } from './call-budgets';
-import { CallFailure, lostAnswerOf, timeoutFailure, unusableAnswer } from './call-failure';
+import { CallBudgets, isReserved, RESERVED_SECONDS } from './call-budgets';
+import { CallFailure, lostUsageOf, timeoutFailure, unusableAnswer } from './call-failure';
 import type { InstalledModel } from './installed-models';
 import { type LearnedLimit, LearnedLimits, type LimitedWork, type RequestOutcome } from './learned-limit';
 import { ModelCaller } from './model-caller';
 import { isDeep, ParsingTurns } from './parsing-turns';
-import { ProviderClient } from './provider-client';
-import { inspect, maxTokensOf } from './request-translation';
+import { ProviderClient, type ProviderRequest } from './provider-client';
+import { boundOf, completedUsage, mostTokens, UNKNOWN_LIMITS } from './request-bound';
+import { inspect } from './request-translation';
 
 /** Prefix of a model of the gateway in settings and scorers. */
 export const GATEWAY_PREFIX = 'gateway:';
@@ -172,7 +173,9 @@ export class InternalCalls {
   ): Promise<InternalAnswer> {
     const { body, timeoutMs, signal, maxBytes } = call;
     const path = format === null ? '' : WIRE_PATHS[format];
-    const request = { provider, path, body, headers: {}, traceparent: undefined, timeoutMs, signal };
+    const request: ProviderRequest = {
+      ...{ provider, path, body, headers: {}, traceparent: undefined, timeoutMs, signal },
+    };
     signal.throwIfAborted();
     const lease = this.leaseOf(call.orgId ?? '');
     try {
@@ -181,14 +184,16 @@ export class InternalCalls {
       const text = bytes.toString();
       // some servers repeat the API key in their answers
       const value = parsed(apiKey === null ? text : text.replaceAll(apiKey, '…'));
-      const lost = lostAnswer(value, call.format, bytes.length);
-      if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON', lost);
-      if (format !== null) checkAnswer(value, format, { name: provider.name, apiKey }, lost);
+      const usage = usageOf(value, call.format);
+      if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON', usage);
+      if (format !== null) checkAnswer(value, format, { name: provider.name, apiKey }, usage);
       return { value, provider, upstreamModel: undefined, costUsd: null };
     } catch (error) {
-      const lost = lostAnswerOf(error);
-      const maxTokens = maxTokensOf(parsedObject(body) ?? {});
-      if (lost) call.onLost?.({ usage: usageOfLost(lost, body, maxTokens), costUsd: null });
+      const reported = request.isSent ? lostUsageOf(error) : undefined;
+      if (reported && call.onLost) {
+        const bound = boundOf(parsedObject(body) ?? {}, Buffer.byteLength(body), call.format);
+        call.onLost({ usage: completedUsage(reported, mostTokens(bound, UNKNOWN_LIMITS)), costUsd: null });
+      }
       throw error;
     } finally {
       lease.release();
@@ -206,11 +211,11 @@ export class InternalCalls {
     if (requested.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     const body = Buffer.from(call.body);
-    const facts = inspect(body);
-    const { model, release } = await this.budgets.allow({
+    const facts = inspect(body, call.format);
+    const { model, reservation } = await this.budgets.allow({
       model: requested,
-      requestBytes: body.length,
-      maxTokens: facts.maxTokens,
+      format: call.format,
+      bound: facts.bound,
       limits: null,
     });
     const progress = newProgress();
@@ -229,13 +234,14 @@ export class InternalCalls {
         format: call.format,
         body,
         facts: { ...facts, isStream: false },
+        reservation,
         headers: {},
         span: { traceId: randomHex(16), spanId: randomHex(8), parentSpanId: null },
         signal: stop.signal,
         lease,
         maxBytes: call.maxBytes,
         onRecorded: (recorded) => {
-          release();
+          reservation.release();
           ended.recorded = recorded;
         },
         progress,

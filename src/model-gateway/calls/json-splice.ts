@@ -1,4 +1,5 @@
-import { JsonCursor } from '#platform/json';
+import { JsonCursor, pointerToken } from '#platform/json';
+import { UntranslatableError } from '../formats/request-members';
 
 /** The JSON texts of new values, by the name of a top-level member. */
 export type Replacements = Readonly<Record<string, string>>;
@@ -9,14 +10,19 @@ export type Replacements = Readonly<Record<string, string>>;
  *
  * @param text the valid JSON text of an object
  * @param replacements the JSON texts of the new values, by name
+ * @throws UntranslatableError for a member that appears twice, because servers differ in which one they read
  */
 export function splice(text: string, replacements: Replacements): string {
   const missing = new Set(Object.keys(replacements));
+  const names = new Set<string>();
   let result = '';
   let copied = 0;
   let last = text.indexOf('{') + 1;
   for (const { name, start, end } of members(text)) {
     last = end;
+    if (names.has(name))
+      throw new UntranslatableError(`/${pointerToken(name)}`, 'appears more than once. Send it once.');
+    names.add(name);
     if (!Object.hasOwn(replacements, name)) continue;
     missing.delete(name);
     result += text.slice(copied, start) + replacements[name]!;

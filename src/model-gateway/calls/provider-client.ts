@@ -37,6 +37,8 @@ export interface ProviderRequest {
   timeoutMs: number;
   /** Aborted once nobody waits for the answer. */
   signal: AbortSignal;
+  /** Whether the request is on its way to the provider, which may charge for it. Set by the client. */
+  isSent?: boolean;
 }
 
 /** A response whose body arrives while it is read. The body must be read or destroyed. */
@@ -91,7 +93,7 @@ export class ProviderClient {
     const onActivity = (): void => void (hasBegun || timer.refresh());
     const respond = async (): Promise<Begun> => {
       const options = { ...optionsOf(request, sender, 'text/event-stream'), signal: stop.signal };
-      const { statusCode, headers, body } = await dispatcher.request(options);
+      const { statusCode, headers, body } = await noting(request, dispatcher).request(options);
       const contentType = String(headers['content-type'] ?? '');
       if (statusCode === 200) {
         return begin({ sender, contentType, body, onActivity, release: () => stop.unlink() });
@@ -151,7 +153,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (reason?: Error) => void): void {
     this.abort = abort;
-    if (this.reason !== undefined) abort(this.reason as Error);
+    if (this.reason === undefined) this.request.isSent = true;
+    else abort(this.reason as Error);
   }
 
   onHeaders(status: number, headers: Buffer[]): boolean {
@@ -224,6 +227,26 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** The handler that undici creates for a request, which it calls when it begins to write the request. */
+interface SendingHandler {
+  onConnect: (abort: (reason?: Error) => void, context: object) => void;
+}
+
+/** Returns a dispatcher that sets `isSent` of a request. */
+function noting(request: ProviderRequest, dispatcher: Dispatcher): Dispatcher {
+  const noted = Object.create(dispatcher) as Dispatcher;
+  noted.dispatch = (options, handler) => {
+    const sending = handler as SendingHandler;
+    const onConnect = sending.onConnect.bind(sending);
+    sending.onConnect = (...connection) => {
+      request.isSent = true;
+      onConnect(...connection);
+    };
+    return dispatcher.dispatch(options, handler);
+  };
+  return noted;
+}
 
 /** Returns the failure for an error of a request. Throws errors that are no failure of the provider. */
 function failureOf(error: unknown, sender: FailedProvider): unknown {

@@ -1,12 +1,12 @@
 import { Problem, problem } from '#platform/problem';
 import { errorOfText, type ReportedError } from '../formats/reported-error';
 import { StreamFailure, TOO_LARGE } from '../formats/stream-failure';
+import { NO_USAGE, type Usage } from '../formats/usage';
 import {
   CallFailure,
   type FailedProvider,
   type FailureReason,
   isTargetFault,
-  type LostAnswer,
   NO_QUOTA,
   permanent,
   quotaExhausted,
@@ -45,12 +45,12 @@ export function errorResponse(
  * Returns the failure for an error that a provider reported in a response with status 200. The next target is called for every
  * error, because some servers report their own errors as errors of the request.
  *
- * @param lost what the provider has counted nevertheless
+ * @param lost the usage that the provider may charge nevertheless
  */
 export function reportedFailure(
   provider: FailedProvider,
   error: ReportedError,
-  lost?: LostAnswer,
+  lost?: Usage,
   predicate = 'returned an error',
 ): CallFailure {
   const reported = sanitizedError(error, provider);
@@ -59,11 +59,10 @@ export function reportedFailure(
   const isQuota = code === NO_QUOTA || type === NO_QUOTA;
   const error200 = { status, predicate, reported, isQuota, retryAfterMs: undefined };
   const [reason, cause] = reactionTo(provider.name, error200);
-  const isCounted = lost && (lost.usage.inputTokens !== null || lost.usage.outputTokens !== null);
   return new CallFailure(reason === 'rejected' ? 'refused' : reason, predicate, cause, {
     status,
     reported,
-    lost: isCounted ? lost : undefined,
+    lost,
   });
 }
 
@@ -150,7 +149,12 @@ function reactionTo(name: string, error: ProviderError): [FailureReason, Problem
 
 /** Returns the failure for a stream whose first event is an error or cannot be used. */
 export const firstEventFailure = (provider: FailedProvider, failure: StreamFailure): CallFailure =>
-  reportedFailure(provider, errorIn(failure), undefined, 'did not start its response');
+  reportedFailure(
+    provider,
+    errorIn(failure),
+    failure.isReported ? undefined : NO_USAGE,
+    'did not start its response',
+  );
 
 /** Tells whether a stream failed because of its target, not because of the request or a limit of the gateway. */
 export const isStreamFault = (failure: StreamFailure, format: CallFormat): boolean =>
@@ -161,7 +165,7 @@ const NO_SENDER: FailedProvider = { name: '', apiKey: null };
 /** Returns a stream failure that clients may see: shortened, and without the API key of the provider. */
 export function sanitizedFailure(failure: StreamFailure, provider: FailedProvider): StreamFailure {
   const { type, message, code } = sanitizedError(errorIn(failure), provider);
-  return new StreamFailure(type, message, code);
+  return new StreamFailure(type, message, code, failure.isReported);
 }
 
 const errorIn = ({ type, message, code }: StreamFailure): ReportedError => ({

@@ -7,16 +7,16 @@ import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../format
 import { toChatRequest } from '../formats/messages-to-chat';
 import { responsesToChatRequest } from '../formats/responses-to-chat';
 import { UntranslatableError } from '../formats/request-members';
-import { tokensOf } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { CallFailure } from './call-failure';
 import { type CallFormat, type RequestFacts, wireFormatOf } from './call.types';
 import { type Replacements, splice } from './json-splice';
+import { boundOf } from './request-bound';
 
 const MODEL_MAX = 255;
 
 /** Reads the facts of a request. Errors: 400. */
-export function inspect(bytes: Buffer): RequestFacts {
+export function inspect(bytes: Buffer, format: CallFormat): RequestFacts {
   const body = parse(bytes);
   if (!isObject(body)) throw problem.invalidField('', 'must be a JSON object');
   const { model, stream } = body;
@@ -31,9 +31,10 @@ export function inspect(bytes: Buffer): RequestFacts {
   }
   return {
     model: model as string,
-    isStream: stream === true,
+    // embeddings are never streamed, so `stream` has no effect there
+    isStream: stream === true && format !== 'embeddings',
     includesUsage: objectOf(body.stream_options).include_usage === true,
-    maxTokens: maxTokensOf(body),
+    bound: boundOf(body, bytes.length, format),
     temperature: numberOf(body.temperature) ?? null,
   };
 }
@@ -46,10 +47,6 @@ function parse(bytes: Buffer): unknown {
   }
   return parsePlain(bytes);
 }
-
-/** Returns the maximum tokens of the answer to a request, or null if the request does not limit them. */
-export const maxTokensOf = (body: JsonObject): number | null =>
-  tokensOf(body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens);
 
 /** The form in which a provider takes a request. */
 export interface RequestForm {

@@ -23,6 +23,8 @@ export interface EndedCall {
   usage: Usage;
   /** Whether the gateway estimated the usage, because the provider did not report it. */
   isEstimated: boolean;
+  /** The part of the cost that is estimated, in US dollars. */
+  estimatedUsd: number;
   costUsd: number | null;
   /** Milliseconds since 1970. */
   startedAt: number;
@@ -95,7 +97,7 @@ const nanoseconds = (ms: number): string => String(BigInt(Math.round(ms * 1000))
 
 const operationOf = ({ format }: Call): string => (format === 'embeddings' ? 'embeddings' : 'chat');
 
-function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall): JsonObject[] {
+function attributesOf({ call, outcome, usage, isEstimated, estimatedUsd, costUsd }: EndedCall): JsonObject[] {
   const { facts } = outcome;
   const { target, attempts } = call.progress;
   const attributes: Record<string, unknown> = {
@@ -104,7 +106,7 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
     // the upstream name, because prices and statistics do not know names of the gateway
     'gen_ai.request.model': (target ?? call.model.targets[0])?.upstream_model,
     'gen_ai.request.stream': call.facts.isStream || undefined,
-    'gen_ai.request.max_tokens': call.facts.maxTokens,
+    'gen_ai.request.max_tokens': call.facts.bound.maxTokens,
     'gen_ai.request.temperature': call.facts.temperature,
     'gen_ai.response.id': facts.id,
     'gen_ai.response.model': facts.model,
@@ -125,6 +127,7 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
     'model_gateway.attempts': attempts.length,
     'model_gateway.cache_hit': outcome.isCached || undefined,
     'model_gateway.usage_estimated': isEstimated || undefined,
+    'model_gateway.estimated_cost': isEstimated ? estimatedUsd : undefined,
     ...(call.model.capture_content && contentOf(call, outcome)),
   };
   return Object.entries(attributes).flatMap(([key, value]) => {

@@ -8,19 +8,11 @@ import type { CalledModel, CalledTarget } from '../models/model-directory';
 import {
   checkAnswer,
   isOutlined,
-  lostAnswer,
   translateAnswer,
   type TranslatedAnswer,
+  usageOf,
 } from './answer-translation';
-import { usageOfLost } from './call-budgets';
-import {
-  CallFailure,
-  isTargetFault,
-  lostAnswerOf,
-  targetUnavailable,
-  UNREAD,
-  unusableAnswer,
-} from './call-failure';
+import { CallFailure, isTargetFault, lostUsageOf, targetUnavailable, unusableAnswer } from './call-failure';
 import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.types';
 import { ParsingTurns } from './parsing-turns';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
@@ -129,15 +121,16 @@ export class TargetCaller {
     call: Call,
     work: (request: ProviderRequest) => Promise<Answer>,
   ): Promise<Answer> {
-    const { signal, model, lease, progress, facts, format } = call;
-    const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
+    const { signal, model, lease, progress, reservation, format } = call;
     const leasedBytes = lease?.bytes ?? 0;
     let failure: CallFailure | undefined;
     for (const target of this.health.order(model, targetOrder(model))) {
       for (let tries = 1; ; tries++) {
         signal.throwIfAborted();
+        const isAllowed = reservation.next(target);
+        if (isAllowed !== true && !(await isAllowed)) throw failure!;
         progress.target = target;
-        progress.attempts.push({ target, isFailed: false });
+        progress.attempts.push({ target, startedAt: Date.now(), isFailed: false });
         this.health.begin(model, target);
         let request: ProviderRequest | undefined;
         try {
@@ -145,8 +138,11 @@ export class TargetCaller {
           return await work(request);
         } catch (error) {
           lease?.tryResize(leasedBytes);
-          const lost = request && lostAnswerOf(error);
-          if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
+          const reported = request?.isSent ? lostUsageOf(error) : undefined;
+          if (reported) {
+            progress.lost.push({ target, reported });
+            reservation.keep();
+          }
           if (!(error instanceof CallFailure)) {
             this.undecided(call);
             throw error;
@@ -231,7 +227,7 @@ const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
 async function unstreamedFailure({ sender, body }: ProviderResponse, wire: CallFormat): Promise<CallFailure> {
   const text = await readCapped(body, ERROR_MAX);
   const answer = text === undefined ? undefined : parsedObject(text);
-  const lost = text === undefined ? UNREAD : lostAnswer(answer, wire, Buffer.byteLength(text));
-  if (answer) checkAnswer(answer, wire, sender, lost);
-  return unusableAnswer(sender.name, 'did not return an event stream', lost);
+  const usage = usageOf(answer, wire);
+  if (answer) checkAnswer(answer, wire, sender, usage);
+  return unusableAnswer(sender.name, 'did not return an event stream', usage);
 }

@@ -19,7 +19,7 @@ import {
 } from './request-members';
 
 /** Anthropic requires a limit. Every model supports this one. */
-const DEFAULT_MAX_TOKENS = 4096;
+export const DEFAULT_MAX_TOKENS = 4096;
 
 /** The minimum budget that Anthropic accepts. */
 const MIN_THINKING_TOKENS = 1024;

@@ -8,11 +8,13 @@ export class StreamFailure extends Error {
    * @param type the type that the provider sent, such as `overloaded_error`; `api_error` for broken streams
    * @param message the message of the provider, which may contain anything
    * @param code the code that the provider sent, or an empty text
+   * @param isReported whether the provider reported the error
    */
   constructor(
     readonly type: string,
     message: string,
     readonly code = '',
+    readonly isReported = false,
   ) {
     super(message);
     this.name = 'StreamFailure';
@@ -49,5 +51,5 @@ const isFault = ({ choices, type, detail, message }: JsonObject): boolean =>
 export function failureOf(event: JsonObject): StreamFailure {
   const { type, message, code } = errorOf(event);
   const text = message === '' ? 'The provider ended the stream with an error.' : message;
-  return new StreamFailure(type === '' ? 'api_error' : type, text, code);
+  return new StreamFailure(type === '' ? 'api_error' : type, text, code, true);
 }

@@ -1,7 +1,7 @@
 import { countOf, type JsonObject, objectOf } from './json-shape';
 
 /** More tokens than any call uses. Sums of larger counts would exceed their database columns. */
-const TOKENS_MAX = 1_000_000_000;
+export const TOKENS_MAX = 1_000_000_000;
 
 /** The tokens of one call. Null means that the provider did not report a valid count. */
 export interface Usage {

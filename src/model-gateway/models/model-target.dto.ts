@@ -6,6 +6,7 @@ import type { ModelTarget, TargetPrice } from './model.entity';
 
 const PRICE_MAX_USD = 1_000_000;
 const WEIGHT_MAX = 1_000;
+const TOKENS_MAX = 100_000_000;
 const UPSTREAM_MODEL_MAX = 255;
 
 /** Declares a price in US dollars per million tokens. */
@@ -22,6 +23,13 @@ const IsPrice = ({ required = true } = {}) =>
       required,
       ...(!required && { nullable: true }),
     }),
+  );
+
+/** Declares a maximum number of tokens. */
+const IsTokenLimit = () =>
+  applyDecorators(
+    IsOptional(),
+    IsWholeNumber({ minimum: 1, maximum: TOKENS_MAX, format: 'int32', nullable: true, required: false }),
   );
 
 /** The price of a target, in US dollars per million tokens. */
@@ -72,6 +80,14 @@ export class ModelTargetDto {
   @IsOptional()
   @Nested(() => TargetPriceDto)
   price?: TargetPriceDto | null;
+
+  /** Tokens of the largest request that the model accepts. Budgets reserve them for requests whose tokens are unknown. */
+  @IsTokenLimit()
+  max_input_tokens?: number | null;
+
+  /** Tokens of the model's largest response. Budgets reserve them for requests without `max_tokens`. */
+  @IsTokenLimit()
+  max_output_tokens?: number | null;
 }
 
 export const TARGET_STATES = ['active', 'cooling_down'] as const;
@@ -96,11 +112,15 @@ export const storedTarget = ({
   upstream_model,
   weight,
   price,
+  max_input_tokens,
+  max_output_tokens,
 }: ModelTargetDto): ModelTarget => ({
   provider_id,
   upstream_model,
   weight: weight ?? 1,
   price: price ? storedPrice(price) : null,
+  max_input_tokens: max_input_tokens ?? null,
+  max_output_tokens: max_output_tokens ?? null,
 });
 
 /** Returns a price without members that are null. */

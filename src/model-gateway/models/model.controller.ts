@@ -1,11 +1,24 @@
-import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiParam, ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Patch, Post, Query, Req } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiHeader,
+  ApiOkResponse,
+  ApiParam,
+  ApiExtraModels,
+  ApiTags,
+} from '@nestjs/swagger';
 import { GatewayProblemDto } from '../gateway-problem.dto';
-import { AllowedBy, CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import {
+  AllowedBy,
+  CurrentScope,
+  type OrgScope,
+  RequireRoleSomewhere,
+  workspaceInHeader,
+} from '#platform/auth';
+import { created, IfMatch, type Reply, type ServiceRequest, type Versioned } from '#platform/http';
 import { LifecycleController } from '../../resources';
 import { ModelDto, ModelPageDto } from './model-view.dto';
-import { CreateModelDto, ModelListQueryDto, PatchModelDto } from './model.dto';
+import { CreateModelDto, ModelListQueryDto, NAMES_HEADER, PatchModelDto } from './model.dto';
 import { ModelService } from './model.service';
 
 @ApiTags('Model gateway')
@@ -53,11 +66,16 @@ export class ModelController extends LifecycleController({
   @ApiParam({
     name: 'model_id',
     description:
-      'The id of a model, or the name of a model that is not archived. Returns 400 if models in several workspaces have this name: send the id.',
+      'The id of a model, or the name of a model that is not archived. Returns 400 if models in several workspaces have this name: send the id, or the workspace.',
   })
+  @ApiHeader(NAMES_HEADER)
   @ApiOkResponse({ type: ModelDto })
-  get(@CurrentScope() scope: OrgScope, @Param('model_id') idOrName: string): Promise<Versioned<ModelDto>> {
-    return this.models.get(scope, idOrName);
+  get(
+    @CurrentScope() scope: OrgScope,
+    @Param('model_id') idOrName: string,
+    @Req() { headers }: ServiceRequest,
+  ): Promise<Versioned<ModelDto>> {
+    return this.models.get(scope, idOrName, workspaceInHeader(headers));
   }
 
   /** Change a model */

@@ -10,6 +10,7 @@ import {
   Length,
   Matches,
 } from 'class-validator';
+import { WORKSPACE_HEADER } from '#platform/auth';
 import {
   IsOneOf,
   Nested,
@@ -187,6 +188,15 @@ export class PatchModelDto extends DescribedPatchDto {
   @IsBoolean()
   record_spans?: boolean;
 }
+
+/** The optional header of operations that take the name of a model. */
+export const NAMES_HEADER = {
+  name: WORKSPACE_HEADER,
+  required: false,
+  description:
+    'The only workspace in which the name of a model is looked up. Default: the workspace of a gateway key, or all workspaces of other callers. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
+  schema: { type: 'string' },
+};
 
 export class ModelListQueryDto extends NamedListQueryDto {
   /** Only models of this workspace. */

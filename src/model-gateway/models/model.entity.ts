@@ -28,6 +28,9 @@ export interface ModelTarget {
   weight: number;
   /** Overrides the price table. */
   price: TargetPrice | null;
+  /** Maximum tokens of a request and of an answer. Null if they are unknown. */
+  max_input_tokens: number | null;
+  max_output_tokens: number | null;
 }
 
 /** A model that clients of the gateway call by its name. */

@@ -34,9 +34,19 @@ export class ModelRepository extends OrgScopedRepository<ModelEntity> {
     return listPage<ModelEntity>(this.database, { ...this.listed, where, sorts: SORTS }, query);
   }
 
-  /** Returns at most two live models with a name that the caller may read. @param ids the models that the caller may see */
-  findByName(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity[]> {
-    const where = whereReadable(scope, undefined, OWNED_READERS)
+  /**
+   * Returns at most two live models with a name that the caller may read.
+   *
+   * @param workspaceId only in this workspace. Undefined for all workspaces of the caller
+   * @param ids the models that the caller may see
+   */
+  findByName(
+    scope: OrgScope,
+    workspaceId: string | undefined,
+    name: string,
+    ids: readonly string[] | null,
+  ): Promise<ModelEntity[]> {
+    const where = whereReadable(scope, workspaceId, OWNED_READERS)
       .addIf(ids ?? undefined, (only) => sql`model_id = ANY (${only}::text[])`)
       .add(sql`name = ${name} AND archived_at IS NULL`);
     return this.database.query<ModelEntity>(

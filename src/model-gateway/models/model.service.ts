@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { mayRead, type OrgScope } from '#platform/auth';
+import { mayRead, type OrgScope, WORKSPACE_HEADER } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -19,6 +19,7 @@ import {
   stamps,
 } from '../../resources';
 import type { ProviderKind } from '../providers/provider.entity';
+import { KeyLimitsRepository } from '../keys/key-limits.repository';
 import { ModelDirectory } from './model-directory';
 import { storedTarget } from './model-target.dto';
 import { type ModelDto, type ModelPageDto, toModelDto, toModelPage } from './model-view.dto';
@@ -66,6 +67,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     private readonly models: ModelRepository,
     private readonly directory: ModelDirectory,
     private readonly failures: TargetFailureRepository,
+    private readonly keys: KeyLimitsRepository,
   ) {
     super(kit, models, MODEL);
     kit.allowed.add('models', new NamedResources('models', 'model_id'));
@@ -103,10 +105,17 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     return toModelPage(toPage(rows, (row) => toModelDto(row, failures)));
   }
 
-  /** Returns a model by its id or its name. Errors: 404; 400 for a name that several workspaces have. */
-  override async get(scope: OrgScope, idOrName: string): Promise<Versioned<ModelDto>> {
+  /**
+   * Returns a model by its id or its name. Errors: 404; 400 for a name that several workspaces have.
+   *
+   * @param workspaceId the only workspace in which a name is looked up. Default: that of a gateway key, else all of the caller
+   */
+  override async get(scope: OrgScope, idOrName: string, workspaceId?: string): Promise<Versioned<ModelDto>> {
     const ids = visibleIds(scope);
-    if (!idOrName.startsWith('model_')) return this.shown(scope, await this.findByName(scope, idOrName, ids));
+    if (!idOrName.startsWith('model_')) {
+      const within = workspaceId ?? (await this.keys.find(scope.principalId))?.workspace_id;
+      return this.shown(scope, await this.findByName(scope, within, idOrName, ids));
+    }
     if (ids && !ids.includes(idOrName)) throw problem.notFound('model', idOrName);
     return this.shown(scope, await this.find(scope, idOrName));
   }
@@ -181,15 +190,16 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
 
   private async findByName(
     scope: OrgScope,
+    workspaceId: string | undefined,
     name: string,
     ids: readonly string[] | null,
   ): Promise<ModelEntity> {
-    const [model, other] = await this.models.findByName(scope, name, ids);
+    const [model, other] = await this.models.findByName(scope, workspaceId, name, ids);
     if (!model) throw problem.notFound('model', name);
     if (!other) return model;
     throw problem.invalidRequest(
       `Several workspaces have a model with this name, such as ${model.model_id} and ${other.model_id}. ` +
-        'Send the `model_id` instead of the name.',
+        `Send the \`model_id\` instead of the name, or the workspace in ${WORKSPACE_HEADER}.`,
     );
   }
 

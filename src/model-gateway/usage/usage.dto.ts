@@ -71,6 +71,9 @@ export class ModelUsageTotalDto {
   /** Calls without a known price, which `cost_usd` does not include. */
   @Count()
   unpriced_count!: number;
+  /** Calls whose tokens are estimated, at least in part, because the provider did not report them. */
+  @Count()
+  estimated_count!: number;
   @Count()
   input_tokens!: number;
   @Count()
@@ -81,6 +84,9 @@ export class ModelUsageTotalDto {
   cache_write_tokens!: number;
   @UsdProperty()
   cost_usd!: number;
+  /** The part of `cost_usd` that is estimated. A call without a response counts the most that it can cost. */
+  @UsdProperty()
+  estimated_usd!: number;
 }
 
 /** Usage of one group. It contains only the members for the requested groupings. */

@@ -90,11 +90,13 @@ export const USAGE_COUNTS = [
   'attempts',
   'failed_attempts',
   'unpriced_count',
+  'estimated_count',
   'input_tokens',
   'output_tokens',
   'cached_input_tokens',
   'cache_write_tokens',
   'cost_usd',
+  'estimated_usd',
 ] as const;
 
 /** The members of `model_usage` that identify a row. The last two are empty for calls that reached no provider. */
@@ -122,12 +124,13 @@ const COLUMNS = [...USAGE_KEY, 'org_id', ...USAGE_COUNTS].join(', ');
 const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + excluded.${column}`).join(
   ', ',
 );
-const COUNTERS = USAGE_COUNTS.filter((column) => column !== 'cost_usd');
+const AMOUNTS: ReadonlySet<string> = new Set(['cost_usd', 'estimated_usd']);
+const COUNTERS = USAGE_COUNTS.filter((column) => !AMOUNTS.has(column));
 const SUMS = raw(
   [
     ...COUNTERS.map((counter) => `coalesce(sum(${counter}), 0)::bigint AS ${counter}`),
     // sums of floating-point numbers have rounding noise
-    'round(coalesce(sum(cost_usd), 0)::numeric, 12)::float8 AS cost_usd',
+    ...[...AMOUNTS].map((amount) => `round(coalesce(sum(${amount}), 0)::numeric, 12)::float8 AS ${amount}`),
   ].join(', '),
 );
 
@@ -175,7 +178,7 @@ export class UsageRepository {
     const values = after && order.map(({ type }, index) => sql`${after[index]}::${raw(type)}`);
     const start = values ? sql`WHERE (${keys}) > (${join(values, ', ')})` : empty;
     return this.database.query<ModelUsageDto & { place: UsagePlace }>(
-      sql`SELECT ${join(selected, ', ')}, ${raw([...COUNTERS, 'cost_usd'].join(', '))}, json_build_array(${keys}) AS place
+      sql`SELECT ${join(selected, ', ')}, ${raw(USAGE_COUNTS.join(', '))}, json_build_array(${keys}) AS place
         FROM (${this.groupQuery(scope, query, range, columnsOf(groups))}) grouped ${start}
         ORDER BY ${keys} LIMIT ${limit + 1} OFFSET ${offset}`,
     );

@@ -17,11 +17,13 @@ const row: UsageRow = {
   attempts: 1,
   failed_attempts: 0,
   unpriced_count: 0,
+  estimated_count: 0,
   input_tokens: 1,
   output_tokens: 2,
   cached_input_tokens: 0,
   cache_write_tokens: 0,
   cost_usd: 1,
+  estimated_usd: 0,
 };
 const CALL: UsedCall = { row, others: [], serviceAccountId: null };
 

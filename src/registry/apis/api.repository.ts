@@ -23,7 +23,7 @@ export class ApiRepository extends OwnedRepository<ApiEntity, ApiVersionRow> {
       content: VERSIONED_FIELDS,
       others: ['auth_secret', 'metadata', 'declared_name'],
       declaredName: 'declared_name',
-      secret: 'auth_secret',
+      secrets: ['auth_secret'],
       compared: `${CALL_FIELDS.join(', ')}, ${sha256Of('description')} AS description_sha256,
         ${sha256Of('headers::text')} AS headers_sha256, ${sha256Of('metadata::text')} AS metadata_sha256`,
     });

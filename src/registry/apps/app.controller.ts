@@ -83,7 +83,7 @@ export class AppController extends LifecycleController({
 
   /** Reconcile an app: create, restore, update and archive its resources in one transaction */
   @Post(':app/reconcile')
-  @Throws('storage_unavailable', 'validation_failed')
+  @Throws('payload_too_large', 'storage_unavailable', 'validation_failed')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ReconcileResultDto })

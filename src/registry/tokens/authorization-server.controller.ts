@@ -3,22 +3,26 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { baseUrlOf, type CachedDocument, DocumentsByUrl } from '#platform/http';
+import { type CachedDocument, DocumentsByUrl } from '#platform/http';
+import { Throws } from '#platform/problem';
 import { AuthorizationServerDto } from './token.dto';
 
 @ApiTags('Tokens')
 @Controller('.well-known/oauth-authorization-server')
 export class AuthorizationServerController {
-  private readonly documents = new DocumentsByUrl(metadataOf);
+  private readonly documents: DocumentsByUrl;
 
-  constructor(private readonly environment: Environment) {}
+  constructor(environment: Environment) {
+    this.documents = new DocumentsByUrl(environment, metadataOf);
+  }
 
   /** Get the metadata of this service as an OAuth 2.0 authorization server (RFC 8414) */
   @Get()
   @Public()
+  @Throws('not_found')
   @ApiOkResponse({ type: AuthorizationServerDto })
   get(@Req() request: Request): Promise<CachedDocument> {
-    return this.documents.get(baseUrlOf(this.environment, request));
+    return this.documents.for(request);
   }
 }
 

@@ -37,8 +37,8 @@ export interface OwnedTable<Row> {
   ownVersionColumns?: readonly string[];
   /** The column of the name in the app's declaration, for resources that can be renamed. Defaults to `name`. */
   declaredName?: keyof Row & string;
-  /** A column that is cleared when a resource is archived. */
-  secret?: keyof Row & string;
+  /** The columns that are cleared when a resource is archived. */
+  secrets?: readonly (keyof Row & string)[];
   /** Further columns that a reconcile reads to compare a resource with its declaration. */
   compared?: string;
 }
@@ -297,8 +297,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
 
   /** Archives resources. They are `synced`, because the app no longer declares them. @param ids of locked rows */
   archiveMany(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
-    const { secret } = this.owned;
-    const cleared = secret ? sql`, ${raw(secret)} = NULL` : empty;
+    const cleared = raw((this.owned.secrets ?? []).map((column) => `, ${column} = NULL`).join(''));
     return this.updateLocked(tx, scope, ids, at, sql`, archived_at = ${at}${cleared}`);
   }
 

@@ -22,13 +22,18 @@ export class SkillBlobRepository {
     return new Set(rows.map(({ sha256 }) => sha256));
   }
 
-  /** @param files with distinct contents, sorted by digest so that concurrent inserts do not deadlock */
-  async insertMany(tx: Tx, scope: OrgScope, files: readonly FileWithContent[]): Promise<void> {
-    await tx.query(
+  /**
+   * Inserts contents, and returns the bytes of those that the organization did not have.
+   *
+   * @param files with distinct contents, sorted by digest so that concurrent inserts do not deadlock
+   */
+  async insertMany(tx: Tx, scope: OrgScope, files: readonly FileWithContent[]): Promise<number> {
+    const inserted = await tx.query<{ bytes: number }>(
       sql`INSERT INTO skill_blobs (org_id, sha256, data)
         SELECT ${scope.orgId}, sha256, data FROM ${BLOBS.table(files, 'input')}
-        ON CONFLICT DO NOTHING`,
+        ON CONFLICT DO NOTHING RETURNING octet_length(data) AS bytes`,
     );
+    return inserted.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   async contents(on: SqlExecutor, scope: OrgScope, digests: readonly string[]): Promise<Map<string, Buffer>> {

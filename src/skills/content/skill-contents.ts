@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
+import { StorageQuota } from '#platform/storage';
 import type { SkillFile } from '../format/skill-files';
 import { type FileWithContent, SkillBlobRepository } from './skill-blob.repository';
 import { storedZip, storedZipBytes } from './stored-zip';
@@ -22,9 +23,10 @@ export class SkillContents {
   constructor(
     private readonly database: Database,
     private readonly blobs: SkillBlobRepository,
+    private readonly quota: StorageQuota,
   ) {}
 
-  /** Stores the contents that the organization does not have yet. Skips files without `content`. */
+  /** Stores the contents that the organization does not have yet. Skips files without `content`. Errors: 413 beyond the quota. */
   async store(tx: Tx, scope: OrgScope, files: readonly SkillFile[]): Promise<void> {
     const uploaded = files.filter((file): file is FileWithContent => file.content !== undefined);
     const distinct = [...new Map(uploaded.map((file) => [file.sha256, file])).values()];
@@ -36,7 +38,7 @@ export class SkillContents {
     );
     const missing = distinct.filter(({ sha256 }) => !stored.has(sha256));
     missing.sort((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
-    if (missing.length > 0) await this.blobs.insertMany(tx, scope, missing);
+    if (missing.length > 0) this.quota.add(tx, scope, await this.blobs.insertMany(tx, scope, missing));
   }
 
   /**

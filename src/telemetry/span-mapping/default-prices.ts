@@ -49,6 +49,8 @@ type Price = (usage: CallUsage, at: Date) => number;
 interface KnownModel {
   name: string;
   price: Price;
+  /** Maximum tokens of a request and its answer together; null if the library does not know it. */
+  contextTokens: number | null;
 }
 
 /** The models of the library by request, or null if it does not know the model. */
@@ -65,6 +67,10 @@ const cache = new LRUCache<string, { known: KnownModel | null }>({ max: CACHED_M
 export function defaultCostOf(model: PricedModel, tokens: TokenCounts, at: Date): number | null {
   return cachedModel(model)?.price(usageOf(tokens), at) ?? null;
 }
+
+/** Returns the maximum tokens of a request and its answer together; null if the library does not know it. */
+export const defaultContextOf = (model: PricedModel): number | null =>
+  cachedModel(model)?.contextTokens ?? null;
 
 /** Token counts in the form that the library uses. */
 interface CallUsage extends Usage {
@@ -113,7 +119,7 @@ function lookUp({ model, provider, apiUrl }: PricedModel): KnownModel | null {
     (providerEntry && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
   if (!match) return null;
   const price = priceOf(withOnlyModel(match.provider, match.model), match.model);
-  return { name: match.model.id, price };
+  return { name: match.model.id, price, contextTokens: match.model.context_window ?? null };
 }
 
 const findByName = (provider: string): Provider | undefined =>

@@ -3,7 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
 import { StartError } from '#platform/process';
-import { defaultCostOf, defaultNameOf, type PricedModel, type TokenCounts } from './default-prices';
+import {
+  defaultContextOf,
+  defaultCostOf,
+  defaultNameOf,
+  type PricedModel,
+  type TokenCounts,
+} from './default-prices';
 
 /** US dollars per million tokens. */
 export interface ModelPrice {
@@ -57,6 +63,11 @@ export class ModelPrices {
     const { model, provider, apiUrl } = call;
     if (!isPriceable(model, call)) return null;
     return costOf(model, call, this.table) ?? defaultCostOf({ model, provider, apiUrl }, call, at);
+  }
+
+  /** Returns the maximum tokens of a model's request and answer together; null if it is unknown. */
+  contextOf(model: PricedModel): number | null {
+    return model.model.length > MAX_NAME_LENGTH ? null : defaultContextOf(model);
   }
 
   /** Returns the name under which a model is in the price table; null if it is not in it. */

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { type DecodedTraceRequest, REQUEST_DECODERS } from '#otlp';
+import { type DecodedTraceRequest, type OtlpRejection, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { orNotFound } from '#platform/problem';
 import { warningsForSpans } from '../evaluation-events/evaluation-event';
+import { SpanQuota } from '../../registry';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
+import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import type { SpanRecord } from './span-record';
 import type { TraceListQueryDto } from './trace-query.dto';
 import { TraceStore } from './trace-store';
@@ -36,14 +38,41 @@ export class TraceService {
 /** Stores exports of traces. */
 @Injectable()
 export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRecord[]> {
-  constructor(writer: TraceWriter, resources: ExportResources) {
+  /** The spans that are reserved for exports. */
+  private readonly reserved: WeakMap<OtlpBody, number>;
+
+  constructor(
+    writer: TraceWriter,
+    resources: ExportResources,
+    private readonly quota: SpanQuota,
+  ) {
+    const reserved = new WeakMap<OtlpBody, number>();
     super(resources, {
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       warnings: ({ spans }, scope) => warningsForSpans(scope, spans),
-      prepare: ({ spans }, { scope, body }) => writer.prepare(scope, spans, body.bytes.length),
-      store: (exports) => writer.write(exports.map(({ ready }) => ready)),
+      prepare: ({ spans }, { scope, body }) => {
+        quota.reserve(scope.orgId, spans.length);
+        reserved.set(body, spans.length);
+        return writer.prepare(scope, spans, body.bytes.length);
+      },
+      store: async (exports) => {
+        await writer.write(exports.map(({ ready }) => ready));
+        for (const { scope, ready } of exports) quota.add(scope.orgId, ready.length);
+      },
     });
+    this.reserved = reserved;
+  }
+
+  /** Errors: 429 beyond the quota of spans; those of every export. */
+  override async export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
+    if (this.quota.quota === null) return super.export(scope, body, signal);
+    await this.quota.check(scope.orgId);
+    try {
+      return await super.export(scope, body, signal);
+    } finally {
+      this.quota.release(scope.orgId, this.reserved.get(body) ?? 0);
+    }
   }
 }

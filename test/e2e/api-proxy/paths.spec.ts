@@ -162,7 +162,7 @@ describe('an unusual or malformed request', () => {
   it('is forwarded by its path if its target is in absolute form, and its authority has no effect', async () => {
     expect((await sendRaw(`http://evil.example${path}/x`))[0]).toBe(200);
     expect(upstream.last.url).toBe('/tenants/t1/x');
-    expect(upstream.last.headers['x-forwarded-host']).toBe('h');
+    expect(upstream.last.headers).not.toHaveProperty('x-forwarded-host');
     expect(await sendRaw(`http://evil.example${path}/../x`)).toEqual([400, 'base_path_escaped']);
   });
 

@@ -1,3 +1,4 @@
+import { hostname, networkInterfaces } from 'node:os';
 import {
   Client,
   ClientCredentialsProvider,
@@ -76,7 +77,7 @@ describe('the authorization of the MCP endpoint', () => {
 
   it('describes the resource and its issuers', async () => {
     const { status, body, headers } = await app.api().get(RESOURCE);
-    expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({
       resource: `${app.url}/mcp`,
       authorization_servers: [app.url, app.issuer.issuer],
@@ -99,13 +100,45 @@ describe('the authorization of the MCP endpoint', () => {
     });
   });
 
-  it('does not put a hostile Host into headers', async () => {
-    const headers = { host: 'a"b.example' };
-    const { status, headers: answered } = await app.api().post('/mcp', {}, headers);
-    expect([status, answered.get('www-authenticate')]).toEqual([
-      401,
-      `Bearer resource_metadata="http://localhost${RESOURCE}"`,
-    ]);
+  it.each([
+    'evil.example',
+    'a"b.example',
+    'evil.example:80',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '127.0.0.1@evil.example',
+    '198.51.100.7',
+    '0x7f.evil.example',
+    '[2001:db8::7]:8080',
+  ])('does not name a Host that the caller chose: %s', async (host) => {
+    const answer = await app.api().post('/mcp', {}, { host });
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    for (const path of [RESOURCE, '/.well-known/oauth-protected-resource', SERVER]) {
+      const { status, body } = await app.api().get(path, { host });
+      expect([status, body.code, body.detail]).toEqual([
+        404,
+        'not_found',
+        expect.stringContaining('PUBLIC_URL') as string,
+      ]);
+    }
+  });
+
+  it.each(['localhost', 'LOCALHOST:8080', 'registry.localhost', '127.0.0.1:1', '127.8.8.8', '[::1]:8080'])(
+    'names a Host of this machine, in documents that no cache keeps: %s',
+    async (host) => {
+      const { body, headers } = await app.api().get(RESOURCE, { host });
+      expect(body.authorization_servers[0]).toBe(`http://${host.toLowerCase()}`);
+      expect(headers.get('cache-control')).toBe('no-store');
+    },
+  );
+
+  it('names the addresses of this machine', async () => {
+    const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    for (const { address, family } of addresses) {
+      const host = family === 'IPv6' ? `[${address}]` : address;
+      expect([host, (await app.api().get(RESOURCE, { host })).status]).toEqual([host, 200]);
+    }
+    expect((await app.api().get(RESOURCE, { host: hostname() })).status).toBe(200);
   });
 
   it('accepts the resource of a token request (RFC 8707), as a form and as JSON', async () => {
@@ -133,7 +166,8 @@ describe('the authorization of the MCP endpoint', () => {
     afterAll(() => hosted.close());
 
     it('names them for any Host of the request', async () => {
-      const { body } = await hosted.api().get(RESOURCE);
+      const { body, headers } = await hosted.api().get(RESOURCE, { host: 'evil.example' });
+      expect(headers.get('cache-control')).toBe('public, max-age=300');
       expect(body.resource).toBe('https://registry.example.com/mcp');
       expect(body.authorization_servers).toEqual(
         expect.arrayContaining(['https://registry.example.com', 'https://idp.example.com']),

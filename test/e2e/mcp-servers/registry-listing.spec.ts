@@ -99,7 +99,7 @@ describe('the listing in the format of the public MCP registry', () => {
       {
         type: 'streamable-http',
         url: 'https://mcp.example.com/mcp?{query}',
-        variables: { query: { description: 'The query of the URL.', ...required } },
+        variables: { query: { description: 'A part of the query of the URL.', ...required } },
         headers: [
           { name: 'Authorization', value: 'Bearer {token}', variables: { token: required }, ...required },
         ],
@@ -117,7 +117,8 @@ describe('the listing in the format of the public MCP registry', () => {
       server,
       variables: { query: 'api_key=k9', token: 'tok' },
     });
-    expect([answer.status, answer.body.url, answer.body.auth.type]).toEqual([201, url, 'bearer']);
+    const shown = 'https://mcp.example.com/mcp?{query}';
+    expect([answer.status, answer.body.url, answer.body.auth.type]).toEqual([201, shown, 'bearer']);
   });
 
   it('returns the origin of an imported server in the public registry', async () => {

@@ -32,7 +32,7 @@ export class ScriptedMcpServer {
   private constructor(
     readonly kind: ScriptedKind,
     private readonly script: Script,
-    private readonly http: Server,
+    readonly http: Server,
   ) {}
 
   static async start(kind: ScriptedKind, script: Script): Promise<ScriptedMcpServer> {

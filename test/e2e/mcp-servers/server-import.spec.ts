@@ -1,7 +1,7 @@
 import { type Answer, sharedApp } from '#testing';
 import { SecretBox } from '#platform/secrets';
 import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
-import { pointersIn, SERVERS, ServersFixture } from './servers.fixture';
+import { fullUrlOf, pointersIn, SERVERS, ServersFixture } from './servers.fixture';
 
 const IMPORT = `${SERVERS}/import`;
 const SECRET = 'tok-9a2c-not-to-be-told';
@@ -283,7 +283,7 @@ describe('a server.json of the public MCP registry', () => {
       const answer = await imported(templated({}, url), {
         variables: { place: '../a?b=c#d', key: 'a&b=c+d% e' },
       });
-      expect(answer.body.url).toBe(
+      expect(await fullUrlOf(app, answer.body)).toBe(
         'https://weather.example.com/..%2Fa%3Fb%3Dc%23d/mcp?key=a%26b%3Dc%2Bd%25%20e',
       );
     });
@@ -304,15 +304,33 @@ describe('a server.json of the public MCP registry', () => {
       ['ftp://{host}/mcp', { host: 'example.com' }, '/server/remotes/0/url'],
     ])('accepts or rejects values in any part of the URL: %s with %j', async (url, variables, expected) => {
       const answer = await imported(templated({}, url), { variables });
-      expect(answer.status === 201 ? answer.body.url : pointersIn(answer).join()).toBe(expected);
+      const outcome = answer.status === 201 ? await fullUrlOf(app, answer.body) : pointersIn(answer).join();
+      expect(outcome).toBe(expected);
     });
 
-    it('accepts a secret variable in the query, which no search and no log shows', async () => {
-      const url = 'https://weather.example.com/mcp?key={key}';
-      const answer = await imported(templated({ key: { isRequired: true, isSecret: true } }, url), {
-        variables: { key: 'k9' },
-      });
-      expect([answer.status, answer.body.url]).toEqual([201, 'https://weather.example.com/mcp?key=k9']);
+    it.each([
+      // the template, the URL that the service returns, and the URL that it uses
+      ['?key={API_KEY}', '?key={API_KEY}', '?key=k9-secret'],
+      ['?key={API_KEY}&mode={mode}', '?key={API_KEY}&mode={mode}', '?key=k9-secret&mode=fast'],
+      [
+        '?key=v-{API_KEY}&again={API_KEY}',
+        '?key=v-{API_KEY}&again={API_KEY}',
+        '?key=v-k9-secret&again=k9-secret',
+      ],
+      ['?v=2&key={API_KEY}&w=3&x', '?{query}&key={API_KEY}&{query_2}', '?v=2&key=k9-secret&w=3&x'],
+      ['?{API_KEY}', '?{API_KEY}', '?k9-secret'],
+      ['?token=literal', '?{query}', '?token=literal'],
+      ['?', '', ''],
+    ])('shows the template of its query and no value: %s', async (query, shown, used) => {
+      const base = 'https://weather.example.com/mcp';
+      const declared = { API_KEY: { isRequired: true, isSecret: true }, mode: { choices: ['fast', 'slow'] } };
+      const values = { API_KEY: 'k9-secret', mode: 'fast' };
+      const variables = Object.fromEntries(
+        Object.entries(values).filter(([name]) => query.includes(`{${name}}`)),
+      );
+      const answer = await imported(templated(declared, base + query), { variables });
+      expect([answer.status, answer.body.url]).toEqual([201, base + shown]);
+      expect(await fullUrlOf(app, answer.body)).toBe(base + used);
     });
   });
 

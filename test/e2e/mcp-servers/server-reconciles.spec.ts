@@ -36,7 +36,7 @@ describe('MCP servers that an app declares', () => {
     const [both, same, tools] = await on.serversOf(slug);
     await on.patch(slug, {
       resources: [
-        server('both', { tools: [tool('y')], url: 'https://mcp.example.com/v2?key=k9' }),
+        server('both', { tools: [tool('y')], url: 'https://mcp.example.com/v2?{query}' }),
         server('same', { tools: [tool('x')] }),
         server('tools', { tools: [tool('x'), tool('y')] }),
       ],

@@ -1,4 +1,7 @@
 import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { SecretBox } from '#platform/secrets';
+import type { ServerEntity } from '../../../src/mcp-servers/servers/server.entity';
+import { fullUrls } from '../../../src/mcp-servers/servers/server-urls';
 
 export const SERVERS = '/mcp/v1/servers';
 
@@ -27,3 +30,16 @@ export class ServersFixture {
 export const namesIn = ({ body }: Answer): string[] => body.items.map((one: any) => one.name);
 
 export const pointersIn = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
+
+/** Returns the URL that the service uses for a server, with the query that it never returns. Null if it is not stored. */
+export async function fullUrlOf(
+  app: TestApp,
+  { server_id }: { server_id: string },
+  column: 'url' | 'auth_token_url' = 'url',
+): Promise<string | null> {
+  const [row] = await app.database.query<ServerEntity>(
+    'SELECT server_id, url, auth_token_url, url_secrets FROM mcp_servers WHERE server_id = $1',
+    [server_id],
+  );
+  return fullUrls(row!, app.get(SecretBox))?.[column] ?? null;
+}

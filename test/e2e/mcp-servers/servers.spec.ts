@@ -26,7 +26,7 @@ describe('MCP servers', () => {
       workspace_id: on.org.workspaceId,
       name: 'tickets',
       description: 'Tickets of support',
-      url: 'https://tickets.example.com/mcp?region=eu',
+      url: 'https://tickets.example.com/mcp?{query}',
       transport: 'sse',
       auth: { type: 'none', header: null, has_value: false },
       is_system: false,

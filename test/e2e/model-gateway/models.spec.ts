@@ -2,6 +2,8 @@ import OpenAI from 'openai';
 import { sharedApp, newOrganization } from '#testing';
 import { created, GatewayFixture, MODELS, outcomes, pathOf, pointersIn, PROVIDERS } from './gateway.fixture';
 
+/** The other members of a target by default. */
+const DEFAULTS = { weight: 1, price: null, max_input_tokens: null, max_output_tokens: null };
 const ACTIVE = { state: 'active', last_error_at: null };
 const PRICE = { input_usd_per_million: 2.5, output_usd_per_million: 10 };
 
@@ -29,7 +31,7 @@ describe('models', () => {
       name: 'team/assistant:v1@eu+x',
       description: null,
       strategy: 'single',
-      targets: [{ ...target(), weight: 1, price: null, ...ACTIVE }],
+      targets: [{ ...target(), ...DEFAULTS, ...ACTIVE }],
       retries: 2,
       timeout_ms: 60_000,
       cooldown_s: 30,
@@ -67,8 +69,11 @@ describe('models', () => {
       metadata: { team: 'shop' },
     };
     const targets = [
-      target({ weight: 1_000, price: { ...PRICE, cached_input_usd_per_million: 0 } }),
-      target({ weight: 1, price: null }),
+      target({
+        ...{ weight: 1_000, price: { ...PRICE, cached_input_usd_per_million: 0 } },
+        ...{ max_input_tokens: 200_000, max_output_tokens: 64_000 },
+      }),
+      target(DEFAULTS),
     ];
     const made = await on.model({ ...members, targets });
     expect(made.body).toMatchObject({ ...members, targets });
@@ -76,7 +81,7 @@ describe('models', () => {
     const price = { ...PRICE, cached_input_usd_per_million: null };
     const defaults = await on.model({ ...nulls, targets: [target({ weight: null, price }), target()] });
     expect(defaults.body).toMatchObject({ strategy: 'fallback', retries: 2, cooldown_s: 30 });
-    expect(defaults.body.targets[0]).toEqual({ ...target(), weight: 1, price: PRICE, ...ACTIVE });
+    expect(defaults.body.targets[0]).toEqual({ ...target(), ...DEFAULTS, price: PRICE, ...ACTIVE });
   });
 
   it.each<[Record<string, unknown>, string]>([
@@ -164,9 +169,9 @@ describe('models', () => {
   });
 
   it('are audited with the members that affect calls', async () => {
-    const before = [{ ...target(), weight: 1, price: null }];
+    const before = [{ ...target(), ...DEFAULTS }];
     const { body } = created(await on.model({ targets: before }));
-    const other = [{ provider_id: await on.provider(), upstream_model: 'm', weight: 1, price: null }];
+    const other = [{ provider_id: await on.provider(), upstream_model: 'm', ...DEFAULTS }];
     await on.admin.patch(`${MODELS}/${body.model_id}`, { targets: other, description: 'x' });
     const [update, create] = await on.entriesOf(body.model_id as string);
     expect(update.changes).toEqual([{ member: 'description' }, { member: 'targets', before, after: other }]);

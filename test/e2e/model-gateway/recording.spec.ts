@@ -7,12 +7,33 @@ import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-c
 import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
 import { ProviderClient } from '../../../src/model-gateway/calls/provider-client';
 import { SpendRepository } from '../../../src/model-gateway/budgets/spend.repository';
-import { begin, chat, contentChunk, FakeProvider, json, message, modelOf, send } from './provider.fixture';
+import {
+  begin,
+  chat,
+  contentChunk,
+  FakeProvider,
+  json,
+  message,
+  modelOf,
+  newModel,
+  newProvider,
+  send,
+} from './provider.fixture';
 
 const COMPLETIONS = '/model/v1/chat/completions';
+/** Tokens that are assumed for the largest answer of an unknown model. */
+const LARGEST_ANSWER = 128_000;
 const messages = [{ role: 'user', content: 'Hi' }];
 /** More than any call here costs. */
 const BUDGET = { monthly_budget_usd: 1_000 };
+
+/** Returns the URL of a port that nobody listens on. */
+async function closedPort(): Promise<string> {
+  const provider = await FakeProvider.listen();
+  const { url } = provider;
+  await provider.close();
+  return url;
+}
 
 /** However a call ends, it is recorded once, and its reservation is released. */
 describe('a call', () => {
@@ -165,7 +186,11 @@ describe('a call', () => {
     await until(() => length > 2_000);
     request.destroy();
     await until(async () => (await total()).call_count === 1);
-    expect(await total()).toMatchObject({ input_tokens: 7, output_tokens: 500 });
+    const { input_tokens, output_tokens, estimated_count } = await total();
+    expect([input_tokens, estimated_count]).toEqual([7, 1]);
+    // the model may have generated more than it has shown
+    expect(output_tokens).toBeGreaterThanOrEqual(500);
+    expect(output_tokens).toBeLessThan(LARGEST_ANSWER);
   });
 
   it('does not get a response that was cached for other headers of its format', async () => {
@@ -200,9 +225,10 @@ describe('a call', () => {
   it('counts the tokens that the provider received if its response cannot be read', async () => {
     const name = await model();
     // as if the memory for the response were exhausted
-    jest
-      .spyOn(app.get(ProviderClient), 'whole')
-      .mockRejectedValueOnce(problem.overloaded('The memory is exhausted.'));
+    jest.spyOn(app.get(ProviderClient), 'whole').mockImplementationOnce((request) => {
+      request.isSent = true;
+      return Promise.reject(problem.overloaded('The memory is exhausted.'));
+    });
     expect((await ask(name)).status).toBe(503);
     const { call_count, failed_count, input_tokens, cost_usd } = await total();
     expect([call_count, failed_count, input_tokens > 0, cost_usd > 0]).toEqual([1, 1, true, true]);
@@ -244,13 +270,12 @@ describe('a call', () => {
 
   it.each([
     ['with its usage', { usage: { prompt_tokens: 100, completion_tokens: 10 } }, 200, 20],
-    ['by its size', { hello: 'world' }, undefined, 2 * Math.ceil(17 / 3)],
+    ['with the most that it can cost', { hello: 'world' }, undefined, 2 * LARGEST_ANSWER],
   ])('is charged each unusable response %s', async (_, unusable, input, output) => {
     const name = await model({ retries: 1 });
     provider.answer = (_call, response) => json(response, unusable);
     expect((await ask(name)).status).toBe(503);
-    const sent = provider.calls.map(({ text }) => Math.ceil(text.length / 3));
-    const input_tokens = input ?? sent[0]! + sent[1]!;
+    const input_tokens = input ?? 2 * JSON.stringify({ model: name, messages }).length;
     const { cost_usd, ...counts } = await total();
     expect(counts).toMatchObject({ call_count: 1, failed_count: 1, input_tokens, output_tokens: output });
     expect(cost_usd).toBeCloseTo((input_tokens * 2 + output * 10) / 1e6, 12);
@@ -265,11 +290,49 @@ describe('a call', () => {
     expect(await total()).toMatchObject({ failed_count: 1, input_tokens: 100, output_tokens: 10 });
   });
 
-  it('is charged its request if the provider does not respond in time', async () => {
-    const name = await model({ timeout_ms: 200 });
+  it.each([
+    [{}, LARGEST_ANSWER],
+    [{ max_tokens: 100, n: 3 }, 300],
+  ])(
+    'is charged the most that it can cost if the provider does not respond in time (%j)',
+    async (more, output) => {
+      const name = await model({ timeout_ms: 200 });
+      provider.answer = () => undefined;
+      expect((await ask(name, more)).status).toBe(504);
+      const input_tokens = JSON.stringify({ model: name, messages, ...more }).length;
+      const { cost_usd, estimated_usd, ...counts } = await total();
+      expect(counts).toMatchObject({
+        failed_count: 1,
+        estimated_count: 1,
+        input_tokens,
+        output_tokens: output,
+      });
+      expect(estimated_usd).toBe(cost_usd);
+    },
+  );
+
+  it.each([false, true])('costs nothing if it could not be sent (stream: %s)', async (stream) => {
+    const name = await modelOf(admin, org.workspaceId, await closedPort(), { ...BUDGET, retries: 1 });
+    expect((await ask(name, { stream })).status).toBe(503);
+    expect(await total()).toMatchObject({ failed_count: 1, attempts: 2, estimated_count: 0, cost_usd: 0 });
+    expect(await reservedOf(name)).toBe(0);
+  });
+
+  it('is not retried if the retry would exceed a budget that the first attempt has used up', async () => {
+    const name = await model({ timeout_ms: 200, retries: 2, monthly_budget_usd: 1 });
     provider.answer = () => undefined;
-    expect((await ask(name)).status).toBe(504);
-    const input_tokens = Math.ceil(provider.last.text.length / 3);
-    expect(await total()).toMatchObject({ failed_count: 1, input_tokens, output_tokens: 0 });
+    expect((await ask(name, { max_tokens: 200_000 })).status).toBe(504);
+    expect(provider.calls).toHaveLength(1);
+    expect((await ask(name, { max_tokens: 1 })).body.error.code).toBe('insufficient_quota');
+  });
+
+  it('reserves the limits of its target', async () => {
+    const provider_id = await newProvider(admin, org.workspaceId, provider);
+    const limits = { max_input_tokens: 50, max_output_tokens: 1_000 };
+    const targets = [{ provider_id, upstream_model: 'gpt-test', ...limits }];
+    await newModel(admin, org.workspaceId, { name: 'small', targets, timeout_ms: 200 });
+    provider.answer = () => undefined;
+    expect((await ask('small', { previous_response_id: 'resp_1' })).status).toBe(504);
+    expect(await total()).toMatchObject({ input_tokens: 50, output_tokens: 1_000 });
   });
 });

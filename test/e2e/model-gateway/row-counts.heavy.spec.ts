@@ -37,17 +37,17 @@ describe('queries on freshly loaded tables', () => {
     await copyRows('gateway_keys', 'key_id', { service_account_id: COPY });
     await app.database.query(
       `INSERT INTO model_usage (workspace_id, day, model_id, principal_id, provider_id, upstream_model, org_id, call_count,
-         failed_count, cached_count, attempts, failed_attempts, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd)
+         failed_count, cached_count, attempts, failed_attempts, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd, estimated_count, estimated_usd)
        SELECT w.workspace_id, date_trunc('month', now())::date - 400 + n % 400, 'model_' || n, 'user', 'prov', 'm', w.org_id,
-         1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1
+         1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0
        FROM generate_series(1, ${ROWS}) n, workspaces w WHERE w.workspace_id = $1`,
       [workspace_id],
     );
     await app.database.query(
       `INSERT INTO model_usage (workspace_id, day, model_id, principal_id, provider_id, upstream_model, org_id, call_count,
-         failed_count, cached_count, attempts, failed_attempts, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd)
+         failed_count, cached_count, attempts, failed_attempts, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd, estimated_count, estimated_usd)
        SELECT w.workspace_id, date_trunc('month', now())::date, 'model_' || n, 'user', 'prov', 'm', w.org_id,
-         1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1
+         1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0
        FROM generate_series(1, ${OWN}) n, workspaces w WHERE w.workspace_id = $1`,
       [workspace_id],
     );

@@ -51,8 +51,8 @@ describe('model usage', () => {
     return app.database.query(
       `INSERT INTO model_usage (workspace_id, day, model_id, principal_id, provider_id, upstream_model, org_id,
          call_count, failed_count, cached_count, unpriced_count, input_tokens, output_tokens, cached_input_tokens,
-         cache_write_tokens, cost_usd, attempts, failed_attempts)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 1, 0)`,
+         cache_write_tokens, cost_usd, attempts, failed_attempts, estimated_count, estimated_usd)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::float8, 1, 0, 1, $16::float8 / 4)`,
       [
         ...[key.workspace_id, key.day, key.model_id, key.principal_id, key.provider_id, key.upstream_model],
         ...[on.org.orgId, ...counts, cost_usd],
@@ -71,28 +71,28 @@ describe('model usage', () => {
         {
           ...{ model_id: 'model_gone', model: null },
           ...{ call_count: 1, failed_count: 0, cached_count: 0, unpriced_count: 0 },
-          ...{ attempts: 1, failed_attempts: 0 },
+          ...{ attempts: 1, failed_attempts: 0, estimated_count: 1 },
           ...{ input_tokens: 10, output_tokens: 20, cached_input_tokens: 0, cache_write_tokens: 0 },
-          cost_usd: 8,
+          ...{ cost_usd: 8, estimated_usd: 2 },
         },
         {
           ...{ model_id, model: 'assistant' },
           ...{ call_count: 8, failed_count: 1, cached_count: 2, unpriced_count: 1 },
-          ...{ attempts: 4, failed_attempts: 0 },
+          ...{ attempts: 4, failed_attempts: 0, estimated_count: 4 },
           ...{
             input_tokens: 9_007_199_274,
             output_tokens: 60,
             cached_input_tokens: 5,
             cache_write_tokens: 1,
           },
-          cost_usd: 7,
+          ...{ cost_usd: 7, estimated_usd: 1.75 },
         },
       ],
       total: {
         ...{ call_count: 9, failed_count: 1, cached_count: 2, unpriced_count: 1 },
-        ...{ attempts: 5, failed_attempts: 0 },
+        ...{ attempts: 5, failed_attempts: 0, estimated_count: 5 },
         ...{ input_tokens: 9_007_199_284, output_tokens: 80, cached_input_tokens: 5, cache_write_tokens: 1 },
-        cost_usd: 15,
+        ...{ cost_usd: 15, estimated_usd: 3.75 },
       },
       page: { limit: 50, offset: 0, total: 2, next_cursor: null },
     });
@@ -188,7 +188,7 @@ describe('model usage', () => {
     const gateway = await GatewayFixture.create(app);
     const day = new Date().toISOString().slice(0, 10);
     await app.database.query(
-      `INSERT INTO model_usage VALUES ($1, $2, 'm', 'ada', '', '', $3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.25)`,
+      `INSERT INTO model_usage VALUES ($1, $2, 'm', 'ada', '', '', $3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.25, 0)`,
       [gateway.org.workspaceId, day, gateway.org.orgId],
     );
     expect((await gateway.viewer.get(USAGE)).body.total).toMatchObject({ call_count: 1, cost_usd: 0.25 });

@@ -111,7 +111,8 @@ export function testMatrix(app: TestApp, { selects = () => true, isShort = false
     const faults: unknown[] = [];
     await sendAll(ids, (key, { text, isShown, isDone }, outsider, row) => {
       const expected = before.get(key)?.text;
-      if (text !== expected) faults.push([key, { before: expected, now: text }]);
+      if (text !== expected && !(outsider.isColleague && row.isTotal))
+        faults.push([key, { before: expected, now: text }]);
       if (isShown && !(outsider.isColleague && row.level === 'organization')) faults.push([key, text]);
       if (isDone) faults.push([key, text]);
     });

@@ -8,6 +8,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /health/ready': OWN,
   'GET /.well-known/jwks.json': OWN,
   'GET /registry/v1/me': OWN,
+  'GET /registry/v1/usage': { level: 'organization', isTotal: true },
   'GET /registry/v1/org': OWN,
   'PATCH /registry/v1/org': { level: 'own', bodies: () => [{}] },
   // published keys are public, so the population revokes its key

@@ -16,6 +16,8 @@ export interface Row {
    * anyone (`own`), because it is public or the caller's own.
    */
   level?: 'workspace' | 'organization' | 'platform' | 'own';
+  /** Whether the response has totals of the organization, which everyone in it may see change. */
+  isTotal?: boolean;
 }
 
 export const inWorkspace =

@@ -17,9 +17,12 @@ export class ServerImportController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: ServerDto, headers: ETAG_HEADER })
   async import(@CurrentScope() scope: OrgScope, @Body() dto: ImportServerDto): Promise<Reply> {
-    const server = await this.servers.create(scope, importedServer(dto)).catch((error: unknown) => {
-      throw withNameAdvice(error, dto);
-    });
+    const imported = importedServer(dto);
+    const server = await this.servers
+      .create(scope, imported.server, imported.parts)
+      .catch((error: unknown) => {
+        throw withNameAdvice(error, dto);
+      });
     return created(`/mcp/v1/servers/${server.view.server_id}`, server);
   }
 }

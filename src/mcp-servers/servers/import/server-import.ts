@@ -5,6 +5,8 @@ import { NameConflict } from '../../../resources';
 import { type GivenAuth, SERVER_AUTH } from '../server-auth';
 import { URL_MAX } from '../server-auth.dto';
 import type { CreateServerDto } from '../server.dto';
+import { withoutQuery } from '../server.entity';
+import type { HiddenParts } from '../server-urls';
 import type { ImportServerDto } from './server-import.dto';
 import { type Remote, type ServerHeader, type ServerJson, ServerJsonReader } from './server-json';
 import { explained, TemplateValues, variablesOf } from './template-values';
@@ -24,8 +26,14 @@ const serverJsonIn = ({ server }: ImportServerDto): [Record<string, unknown>, st
     ? [server.server, '/server/server']
     : [server, '/server'];
 
+/** A server to register. The query of its URL has placeholders for the values of variables. */
+export interface ImportedServer {
+  server: CreateServerDto;
+  parts: HiddenParts;
+}
+
 /** Returns the server to register. Errors: 400 for a `server.json` without a usable remote, and for missing values. */
-export function importedServer(dto: ImportServerDto): CreateServerDto {
+export function importedServer(dto: ImportServerDto): ImportedServer {
   const index = dto.remote ?? 0;
   const reader = new ServerJsonReader();
   const [json, pointer] = serverJsonIn(dto);
@@ -33,12 +41,16 @@ export function importedServer(dto: ImportServerDto): CreateServerDto {
   const remote = reader.remote(json, index, pointer);
   const filled = remote && new RemoteFiller(reader, remote, dto, `${pointer}/remotes/${index}`).fill();
   if (!filled || reader.faults.length > 0) throw problem.invalidFields(reader.faults.slice(0, FAULTS_MAX));
+  const { parts, ...target } = filled;
   return {
-    workspace_id: dto.workspace_id,
-    name: dto.name ?? server.name.split('/')[1]!,
-    description: server.description,
-    metadata: { [ORIGIN]: originOf(server) },
-    ...filled,
+    server: {
+      workspace_id: dto.workspace_id,
+      name: dto.name ?? server.name.split('/')[1]!,
+      description: server.description,
+      metadata: { [ORIGIN]: originOf(server) },
+      ...target,
+    },
+    parts,
   };
 }
 
@@ -76,16 +88,17 @@ class RemoteFiller {
     this.values = new TemplateValues(reader, body.variables ?? {});
   }
 
-  fill(): Pick<CreateServerDto, 'url' | 'transport' | 'auth'> {
-    const url = this.url();
+  fill(): Pick<CreateServerDto, 'url' | 'transport' | 'auth'> & { parts: HiddenParts } {
+    const { url, parts } = this.url();
     const auth = this.auth();
     this.values.checkUsed();
     if (auth) this.reader.faults.push(...this.faultsOf(auth));
-    return { url, transport: this.remote.transport, auth };
+    return { url, parts, transport: this.remote.transport, auth };
   }
 
-  private url(): string {
+  private url(): { url: string; parts: HiddenParts } {
     const { url: template, variables } = this.remote;
+    const queryAt = template.indexOf('?');
     for (const name of variablesOf(template.split('?')[0]!)) {
       if (variables.get(name)?.isSecret !== true) continue;
       const detail = `has the secret variable {${name}} before its query, where searches and logs would show it. Choose another remote.`;
@@ -93,11 +106,17 @@ class RemoteFiller {
     }
     const missing = this.values.missing(template, variables);
     this.values.require(missing, variables, 'the URL of the remote');
-    const url = this.values.fill(template, variables, ({ value, name }, offset) =>
-      this.urlPart(value, name, template, offset),
+    const parts: Record<string, string> = {};
+    const url = this.values.fill(
+      template,
+      variables,
+      ({ value, name }, offset) => this.urlPart(value, name, template, offset),
+      (name, text, offset) => {
+        if (queryAt >= 0 && offset > queryAt) parts[name] = text;
+      },
     );
     if (this.reader.faults.length === 0) this.checkUrl(url);
-    return url;
+    return { url: queryAt < 0 ? url : withoutQuery(url) + template.slice(queryAt), parts };
   }
 
   /** Checks the filled URL. A fault points to the value that the URL contains verbatim, if there is one. */

@@ -54,11 +54,13 @@ export class TemplateValues {
    * Replaces the variables that have a value.
    *
    * @param render returns the text for a value of the body
+   * @param onFilled receives each text that replaces a variable
    */
   fill(
     template: string,
     declared: Inputs,
     render: (placed: PlacedValue & { name: string }, offset: number) => string,
+    onFilled?: (name: string, text: string, offset: number) => void,
   ): string {
     return template.replace(VARIABLE, (whole, name: string, offset: number) => {
       this.used.add(name);
@@ -67,9 +69,12 @@ export class TemplateValues {
       const placed = this.values.get(name);
       if (value === undefined) return whole;
       this.checkChoice(value, input, placed?.pointer ?? variablePointer(name));
-      return placed?.value === value && !input?.choices.includes(value)
-        ? render({ ...placed, name }, offset)
-        : value;
+      const text =
+        placed?.value === value && !input?.choices.includes(value)
+          ? render({ ...placed, name }, offset)
+          : value;
+      onFilled?.(name, text, offset);
+      return text;
     });
   }
 
