@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountChangesModule } from '#platform/auth';
+import { BodyBudgetsModule } from '#platform/http';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { RegistryModule } from '../registry';
@@ -17,8 +18,10 @@ import { InternalCalls } from './calls/internal-calls';
 import { LearnedLimits } from './calls/learned-limit';
 import { LearnedLimitRepository } from './calls/learned-limit.repository';
 import { ModelCaller } from './calls/model-caller';
+import { ParsingTurns } from './calls/parsing-turns';
 import { ProviderClient } from './calls/provider-client';
 import { SpanWriter } from './calls/span.writer';
+import { StreamReader } from './calls/stream-reader';
 import { TargetCaller } from './calls/target-caller';
 import { TargetHealth } from './calls/target-health';
 import { TokenCounter } from './calls/token-counter';
@@ -68,8 +71,10 @@ const CALLS = [
   LearnedLimits,
   ModelCaller,
   ModelDirectory,
+  ParsingTurns,
   ProviderClient,
   SpanWriter,
+  StreamReader,
   TargetCaller,
   TargetHealth,
   TokenCounter,
@@ -81,6 +86,7 @@ const CALLS = [
   imports: [
     TypeOrmModule.forFeature([ProviderEntity, ModelEntity, GatewayKeyEntity]),
     AccountChangesModule,
+    BodyBudgetsModule,
     OutboundModule,
     RegistryModule,
     ResourcesModule,

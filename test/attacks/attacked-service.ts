@@ -64,7 +64,7 @@ export class AttackedService {
       // the attacker's model providers listen on loopback
       env: {
         LOG_LEVEL: 'info',
-        OUTBOUND_ALLOW: '127.0.0.1/32',
+        OUTBOUND_ALLOW: '127.0.0.0/8',
         ...env,
         AUTH_ISSUERS: JSON.stringify([issuer.entry()]),
       },

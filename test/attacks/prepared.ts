@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { attribute, bytes, fixed64, IDS, request, span, varint } from '../../libs/testing/otlp-bytes';
 import type { Attacker } from './attacker';
 
-export const MIB = 1024 * 1024;
+export const KIB = 1024;
+export const MIB = 1024 * KIB;
 /** The largest page of a list. */
 export const PAGE_BYTES = 17_000_000;
 /** The maximum size of a JSON body. */

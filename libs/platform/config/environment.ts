@@ -138,6 +138,12 @@ const VARIABLES = {
   /** Disk space for bodies in temporary files, in bytes; then 503. */
   SPOOL_LIMIT_BYTES: bytes(MIB, 1024 * GIB).or(GIB),
 
+  /**
+   * Largest event of a model's stream that the gateway translates, in bytes. Larger ones of the client's own format are passed on
+   * unchanged.
+   */
+  GATEWAY_EVENT_LIMIT_BYTES: bytes().or(256 * 1024),
+
   /** Largest telemetry body after decoding, in bytes. */
   TELEMETRY_LIMIT_BYTES: bytes().or(16 * MIB),
   /** Memory for telemetry that is being read or waits to be stored, in bytes; then 503. */

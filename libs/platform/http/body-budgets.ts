@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { ByteBudget, type ByteLease } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { type Gauge, Metrics } from '#platform/metrics';
+import { type Gauge, Metrics, MetricsModule } from '#platform/metrics';
 import { type Problem, problem } from '#platform/problem';
 import { onEnd, type ServiceRequest } from './request-context';
 
@@ -66,6 +66,10 @@ export class BodyBudgets {
     return lease;
   }
 }
+
+/** The byte budgets, for the API and the worker. */
+@Module({ imports: [MetricsModule], providers: [BodyBudgets], exports: [BodyBudgets] })
+export class BodyBudgetsModule {}
 
 /** Returns the 503 for a caller whose organization does not read its responses. */
 export const unreadResponses = (): Problem =>

@@ -6,7 +6,7 @@ import { Environment } from '#platform/config';
 import { MetricsModule } from '#platform/metrics';
 import { finishingMs } from '#platform/process';
 import { BodyReceiver } from './body.receiver';
-import { BodyBudgets } from './body-budgets';
+import { BodyBudgetsModule } from './body-budgets';
 import { type Endpoint, listenerOf, type RequestStep, setOwnHeaders } from './endpoint';
 import { Deadline } from './deadline';
 import { HttpMetrics } from './http.metrics';
@@ -37,10 +37,9 @@ class HttpShutdown implements OnModuleDestroy {
 
 /** Handles requests after their admission. See `RequestInterceptor`. */
 @Module({
-  imports: [MetricsModule],
-  exports: [BodyBudgets, RequestBytes],
+  imports: [BodyBudgetsModule, MetricsModule],
+  exports: [BodyBudgetsModule, RequestBytes],
   providers: [
-    BodyBudgets,
     BodyReceiver,
     Deadline,
     HttpMetrics,

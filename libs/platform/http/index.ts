@@ -14,7 +14,13 @@ export {
 } from './body.decorator';
 export { contentBytes } from './body.decoder';
 export { Blocks, receiveBody } from './body.reader';
-export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unreadResponses } from './body-budgets';
+export {
+  BodyBudgets,
+  BodyBudgetsModule,
+  type BudgetRule,
+  MEMORY_BUDGET,
+  unreadResponses,
+} from './body-budgets';
 export { baseUrlOf } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch, versionShowing } from './conditions';

@@ -11,7 +11,6 @@ export const SLICE_BYTES = 64 * 1024;
  */
 export class StreamedBody {
   private lease: ByteLease | undefined;
-  private otherBytes = 0;
 
   private constructor(
     private readonly parts: AsyncIterator<Buffer, void, undefined>,
@@ -32,18 +31,16 @@ export class StreamedBody {
   /**
    * Counts each part in a lease until the client has read it. A part that does not fit ends the response midway.
    *
-   * @param otherBytes bytes that the lease holds in addition, until the end
    * @returns whether the first part fits
    */
-  fitsInto(lease: ByteLease, otherBytes = 0): boolean {
+  fitsInto(lease: ByteLease): boolean {
     this.lease = lease;
-    this.otherBytes = otherBytes;
     return this.takePart();
   }
 
   /** Holds the current part instead of the previous one. */
   private takePart(): boolean {
-    return !this.lease || this.lease.tryResize(this.otherBytes + (this.part.value?.length ?? 0));
+    return !this.lease || this.lease.tryResize(this.part.value?.length ?? 0);
   }
 
   /** Closes the source, when another response is sent instead. */

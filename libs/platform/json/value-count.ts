@@ -11,9 +11,12 @@ const BLANK = ' '.charCodeAt(0);
 /**
  * Counts the members of objects and the elements of lists in JSON, without parsing it. Stops beyond `max`. The count of bytes
  * that are not JSON is arbitrary.
+ *
+ * @param maxDepth the deepest nesting. Deeper JSON counts as `max + 1` values
  */
-export function countValues(bytes: Buffer, max: number): number {
+export function countValues(bytes: Buffer, max: number, maxDepth = Infinity): number {
   let count = 0;
+  let depth = 0;
   let last = 0;
   let isText = false;
   for (let at = 0; at < bytes.length && count <= max; at++) {
@@ -29,6 +32,9 @@ export function countValues(bytes: Buffer, max: number): number {
     if (byte === COMMA || (isFirst && byte !== END_OF_OBJECT && byte !== END_OF_LIST)) count++;
     isText = byte === QUOTE;
     last = byte;
+    if (byte === OBJECT || byte === LIST) {
+      if (++depth > maxDepth) return max + 1;
+    } else if (byte === END_OF_OBJECT || byte === END_OF_LIST) depth--;
   }
   return count;
 }

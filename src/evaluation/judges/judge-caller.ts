@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { pathOf } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import { type Counter, type Gauge, type Histogram, Metrics } from '#platform/metrics';
@@ -109,7 +110,16 @@ export class JudgeCaller {
     };
     const { JUDGE_TIMEOUT_MS: timeoutMs } = this.environment;
     const { signal } = call;
-    const request = { model, format: 'chat', body, principalId: PRINCIPAL, timeoutMs, signal } as const;
+    const [orgId] = pathOf(call.owner);
+    const request = {
+      model,
+      format: 'chat',
+      body,
+      principalId: PRINCIPAL,
+      timeoutMs,
+      signal,
+      orgId,
+    } as const;
     try {
       const internal = { ...request, maxBytes: ANSWER_MAX, ...(onLost && { onLost }) };
       return await this.calls.callWithRetries(internal, `${backend}:${name}`, call, observer);

@@ -102,13 +102,13 @@ describe('an answer', () => {
   it('is passed on unchanged if it has 100,000 levels, but cannot be translated', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const own = `{"choices":[{"message":{"content":"Hi","tool_calls":[{"id":"1","function":{"arguments":{"a":${deep}}}}]}}]}`;
-    expect(translated(own, 'chat')).toMatchObject({ text: own, facts: { text: 'Hi' } });
+    expect(translated(own, 'chat')).toMatchObject({ text: own, facts: { text: '' } });
     const called = `{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":${JSON.stringify(`{"a":${deep}}`)}}}]}}]}`;
     expect(() => translated(called, 'messages')).toThrow('returned JSON that is nested too deeply');
   });
 
-  it('cannot become a response if it has more than 10,000 parts', () => {
-    const content = Array.from({ length: 10_001 }, () => ({ type: 'tool_use' }));
+  it('cannot become a response if it has more than 1,000 parts', () => {
+    const content = Array.from({ length: 1_001 }, () => ({ type: 'tool_use' }));
     expect(() => translated({ content }, 'responses', 'anthropic')).toThrow('returned too many parts');
   });
 

@@ -1,6 +1,6 @@
-import { JsonInputError } from '#platform/json';
 import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
+import { outlineOf } from '../formats/json-outline';
 import {
   isObject,
   type JsonObject,
@@ -26,10 +26,12 @@ import type { ProviderKind } from '../providers/provider.entity';
 import { answerTooLarge, type FailedProvider, unusableAnswer } from './call-failure';
 import { reportedFailure } from './reported-failure';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
-import { members } from './json-splice';
+import { COSTLY, isCostly } from './parsing-turns';
 
-/** Maximum size of an answer that is parsed, in bytes. The members of larger ones, such as embeddings, are not read. */
-const PARSED_MAX = 4 * 1024 * 1024;
+/** Maximum size of an answer whose content is read, in bytes. Only the outline of larger ones, such as embeddings, is read. */
+const READ_MAX = 256 * 1024;
+/** Maximum size of an answer that is translated, in bytes. */
+const TRANSLATED_MAX = 4 * 1024 * 1024;
 
 const USAGE_OF: Readonly<Record<CallFormat, (answer: unknown) => Usage>> = {
   chat: usageOfChat,
@@ -38,10 +40,23 @@ const USAGE_OF: Readonly<Record<CallFormat, (answer: unknown) => Usage>> = {
   messages: usageOfMessages,
 };
 
+/** The format of the client, and the provider that answered. */
+export interface AnswerForm {
+  format: CallFormat;
+  kind: ProviderKind;
+  sender: FailedProvider;
+}
+
+/** Tells whether only the outline of an answer is read, because it is large. */
+export const isOutlined = ({ length }: Buffer, { format, kind }: AnswerForm): boolean =>
+  length > (wireFormatOf(kind, format) === format ? READ_MAX : TRANSLATED_MAX);
+
 /** An answer for the client. */
 export interface TranslatedAnswer {
   bytes: Buffer;
   facts: AnswerFacts;
+  /** Characters to estimate tokens from if the answer does not report its usage. */
+  length: number;
 }
 
 /**
@@ -49,33 +64,43 @@ export interface TranslatedAnswer {
  * `CallFailure` for anything that is not an answer.
  *
  * @param request the client's request. Empty for an answer from the cache
+ * @param outline the outline of an answer for which `isOutlined` is true, if it has been read
  */
 export function translateAnswer(
   bytes: Buffer,
-  { format, kind, sender }: { format: CallFormat; kind: ProviderKind; sender: FailedProvider },
+  form: AnswerForm,
   request: Buffer,
+  outline?: string,
 ): TranslatedAnswer {
+  const { format, kind, sender } = form;
   const wire = wireFormatOf(kind, format)!;
-  const isLarge = bytes.length > PARSED_MAX;
-  const answer = isLarge ? outlineOf(bytes) : parsedObject(bytes.toString());
+  const isNative = wire === format;
+  const isLarge = isOutlined(bytes, form);
+  const isOutline = isLarge || isCostly(bytes);
+  const answer = parsedObject(isOutline ? (outline ?? outlineOf(bytes)) : bytes.toString());
   const usage = usageOf(answer, wire);
-  if (isLarge && wire !== format) throw answerTooLarge(sender.name, PARSED_MAX, usage);
+  if (isLarge && !isNative) throw answerTooLarge(sender.name, TRANSLATED_MAX, usage);
   checkAnswer(answer, wire, sender, usage);
-  if (!isLarge && isEmpty(answer, wire, request))
+  if (isOutline && !isNative) throw unusableAnswer(sender.name, `returned JSON with ${COSTLY}`, usage);
+  if (isEmpty(answer, wire, request))
     throw unusableAnswer(sender.name, `did not return ${NOUNS[wire]}`, usage);
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
+  const contents = wire === 'responses' ? responseContents(answer) : chatContents(chat);
   const facts: AnswerFacts = {
-    ...(wire === 'responses' ? responseContents(answer) : chatContents(chat)),
+    // the texts of an outline are cut
+    ...(isOutline ? { ...contents, text: '', toolCalls: [] } : contents),
     usage,
     id: nameOf(answer.id) ?? null,
     model: nameOf(answer.model) ?? null,
   };
-  if (wire === format) return { bytes, facts };
+  const isCounted = isOutline && wire !== 'embeddings';
+  const length = isCounted ? bytes.length : facts.text.length;
+  if (isNative) return { bytes, facts, length };
   try {
     const text = jsonText(translateChat(chat, format, request));
     if (text === undefined)
       throw unusableAnswer(sender.name, 'returned JSON that is nested too deeply', usage);
-    return { bytes: Buffer.from(text), facts };
+    return { bytes: Buffer.from(text), facts, length };
   } catch (error) {
     throw error instanceof StreamFailure
       ? unusableAnswer(sender.name, 'returned too many parts', usage)
@@ -163,22 +188,4 @@ function responseContents({ output, status }: JsonObject): Contents {
       })),
     finishReason: nameOf(status) ?? null,
   };
-}
-
-/** The members of a large answer that are read. */
-const OUTLINED: ReadonlySet<string> = new Set(['choices', 'content', 'data', 'output', 'usage']);
-
-/** Returns some members of an answer that is too large to parse without blocking the event loop. Its lists are empty. */
-function outlineOf(bytes: Buffer): JsonObject | undefined {
-  const text = bytes.toString('latin1');
-  const outline: JsonObject = {};
-  try {
-    for (const { name, start, end } of members(text)) {
-      if (OUTLINED.has(name)) outline[name] = text[start] === '[' ? [] : parsedObject(text.slice(start, end));
-    }
-  } catch (error) {
-    if (!(error instanceof JsonInputError)) throw error;
-    return undefined;
-  }
-  return outline;
 }

@@ -120,7 +120,7 @@ export interface Call {
   span: CallSpan;
   /** Aborted once nobody waits for the answer. */
   signal: AbortSignal;
-  /** Memory for the answer. Undefined for calls of the service itself. */
+  /** Memory for the answer. */
   lease: ByteLease | undefined;
   /** Maximum size of the answer, in bytes. */
   maxBytes: number;

@@ -16,7 +16,6 @@ import {
   StreamedBody,
   targetOf,
   unknownParameters,
-  unreadResponses,
 } from '#platform/http';
 import { Problem } from '#platform/problem';
 import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call.types';
@@ -107,17 +106,13 @@ export class GatewayEndpoint implements Endpoint {
     { status, headers, body }: Reply,
   ): Promise<void> {
     const lease = request.lease!;
-    // a stream still holds the memory of its request
-    if (body instanceof StreamedBody && !body.fitsInto(lease, lease.bytes)) {
-      await body.cancel();
-      throw unreadResponses();
-    }
     // the call is already paid for, so a problem would be wrong
     if (Buffer.isBuffer(body) && !lease.tryResize(body.length)) return void response.destroy();
     setOwnHeaders(response);
     response.statusCode = status;
     response.setHeader('X-Request-Id', request.context.requestId);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    // a stream counts its own memory
     if (body instanceof StreamedBody) return body.send(response);
     const bytes = body as Buffer;
     response.setHeader('Content-Length', bytes.length);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { backOffMs, linkedSignal, pause } from '#platform/concurrency';
+import { backOffMs, type ByteLease, linkedSignal, pause } from '#platform/concurrency';
+import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
 import { randomHex } from '#platform/ids';
 import { Problem, problem } from '#platform/problem';
 import { type CalledModel, type CalledProvider, ModelDirectory } from '../models/model-directory';
@@ -11,6 +12,7 @@ import { CallFailure, lostUsageOf, timeoutFailure, unusableAnswer } from './call
 import type { InstalledModel } from './installed-models';
 import { type LearnedLimit, LearnedLimits, type LimitedWork, type RequestOutcome } from './learned-limit';
 import { ModelCaller } from './model-caller';
+import { isDeep, ParsingTurns } from './parsing-turns';
 import { ProviderClient, type ProviderRequest } from './provider-client';
 import { boundOf, completedUsage, mostTokens, UNKNOWN_LIMITS } from './request-bound';
 import { inspect } from './request-translation';
@@ -41,6 +43,8 @@ export interface InternalCall {
   /** Maximum size of the answer, in bytes. */
   maxBytes: number;
   signal: AbortSignal;
+  /** The organization whose memory holds the answer of a model of the operator. Default: the service itself. */
+  orgId?: string;
   /** Called for each request without a usable answer that may be charged. The cost of a model of the operator is null. */
   onLost?: (lost: Recorded) => void;
 }
@@ -81,6 +85,8 @@ export class InternalCalls {
     private readonly caller: ModelCaller,
     private readonly client: ProviderClient,
     private readonly limits: LearnedLimits,
+    private readonly memory: BodyBudgets,
+    private readonly turns: ParsingTurns,
   ) {}
 
   /** Returns a live model of a workspace by its name or id, or undefined. */
@@ -171,8 +177,9 @@ export class InternalCalls {
       ...{ provider, path, body, headers: {}, traceparent: undefined, timeoutMs, signal },
     };
     signal.throwIfAborted();
+    const lease = this.leaseOf(call.orgId ?? '');
     try {
-      const bytes = await this.client.whole(request, maxBytes);
+      const bytes = await this.client.whole(request, maxBytes, lease);
       const apiKey = provider.apiKey();
       const text = bytes.toString();
       // some servers repeat the API key in their answers
@@ -188,7 +195,14 @@ export class InternalCalls {
         call.onLost({ usage: completedUsage(reported, mostTokens(bound, UNKNOWN_LIMITS)), costUsd: null });
       }
       throw error;
+    } finally {
+      lease.release();
     }
+  }
+
+  /** Returns the memory for an answer, until it is released. */
+  private leaseOf(orgId: string): ByteLease {
+    return this.memory.of(MEMORY_BUDGET).acquire(orgId);
   }
 
   private async callModel(call: InternalCall, modelId: string): Promise<InternalAnswer> {
@@ -212,6 +226,7 @@ export class InternalCalls {
       late.abort(timeoutFailure(name, call.timeoutMs));
     }, call.timeoutMs);
     const stop = linkedSignal(call.signal, late.signal);
+    const lease = this.leaseOf(model.org_id);
     try {
       const { bytes, costUsd } = await this.caller.plain({
         caller: { orgId: model.org_id, principalId: call.principalId, serviceAccountId: null },
@@ -223,7 +238,7 @@ export class InternalCalls {
         headers: {},
         span: { traceId: randomHex(16), spanId: randomHex(8), parentSpanId: null },
         signal: stop.signal,
-        lease: undefined,
+        lease,
         maxBytes: call.maxBytes,
         onRecorded: (recorded) => {
           reservation.release();
@@ -232,13 +247,16 @@ export class InternalCalls {
         progress,
       });
       const { provider, upstream_model: upstreamModel } = progress.target!; // its answer is not from the cache
-      return { value: parsed(bytes.toString()), provider, upstreamModel, costUsd };
+      const parse = (): unknown => (isDeep(bytes) ? undefined : parsed(bytes.toString()));
+      const value = await this.turns.run(model.org_id, stop.signal, bytes.length, parse);
+      return { value, provider, upstreamModel, costUsd };
     } catch (error) {
       if (ended.recorded) call.onLost?.(ended.recorded);
       throw error;
     } finally {
       clearTimeout(timer);
       stop.unlink();
+      lease.release();
     }
   }
 }

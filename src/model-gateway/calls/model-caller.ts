@@ -3,6 +3,7 @@ import { withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { outboundFailure } from '#platform/outbound';
 import { Problem } from '#platform/problem';
+import type { JsonObject } from '../formats/json-shape';
 import { formatSse } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE } from '../formats/usage';
@@ -49,11 +50,11 @@ export class ModelCaller implements OnApplicationShutdown {
     this.open++;
     try {
       const { cached, answer } = await this.recordingFailure(call, startedAt, () => this.answerOf(call));
-      const { bytes, facts } = answer;
+      const { bytes, facts, length } = answer;
       const isCached = cached?.body != null;
       const outcome = { ...NO_OUTCOME, facts, isCached };
       if (!isCached) this.targets.answered(call);
-      const recording = this.recorder.record(call, outcome, startedAt, isCached ? null : facts.text.length);
+      const recording = this.recorder.record(call, outcome, startedAt, isCached ? null : length);
       if (cached && !isCached) await Promise.all([recording, cached.store(bytes)]);
       return { ...(await recording), bytes, cacheStatus: cached?.status };
     } finally {
@@ -123,9 +124,8 @@ export class ModelCaller implements OnApplicationShutdown {
         last = translation.end();
       } catch (error) {
         if (call.signal.aborted) throw error;
-        const unreported = isTimeout(error) ? 'request_timeout' : 'connection_error';
         this.noteFailure(call, error);
-        await record(error instanceof StreamFailure ? error.type : unreported);
+        await record(streamErrorType(error));
         // the stream then ends as usual, because some clients lose what they have not read when the connection breaks
         yield failureEvent(call.format, providerName(call), error);
         return;
@@ -148,7 +148,9 @@ export class ModelCaller implements OnApplicationShutdown {
   }
 
   private noteFailure(call: Call, error: unknown): void {
-    if (error instanceof StreamFailure && !isStreamFault(error, call.format)) this.targets.answered(call);
+    if (error instanceof Problem) this.targets.undecided(call);
+    else if (error instanceof StreamFailure && !isStreamFault(error, call.format))
+      this.targets.answered(call);
     else this.targets.failed(call);
   }
 
@@ -183,8 +185,19 @@ const providerName = ({ progress }: Call): string => progress.target?.provider.n
 /** Tells whether the gateway has ended a stream, because its next part did not arrive in time. */
 const isTimeout = (error: unknown): boolean => outboundFailure(error) === 'timeout';
 
+/** Returns the error type of a stream that broke off. */
+function streamErrorType(error: unknown): string {
+  if (error instanceof StreamFailure) return error.type;
+  if (error instanceof Problem) return error.code;
+  return isTimeout(error) ? 'request_timeout' : 'connection_error';
+}
+
 /** Returns the event that reports a broken stream to the client, in the client's format. */
 function failureEvent(format: CallFormat, name: string, error: unknown): Buffer {
+  if (error instanceof Problem) {
+    const message = `The gateway ended its response early: ${error.detail}`;
+    return errorEvent(format, { message, type: 'overloaded_error', code: error.code, param: null });
+  }
   const isLate = isTimeout(error);
   const reason = error instanceof StreamFailure ? error.message : 'The connection broke.';
   const message = isLate
@@ -193,7 +206,11 @@ function failureEvent(format: CallFormat, name: string, error: unknown): Buffer 
   const unreported = isLate ? 'timeout_error' : 'api_error';
   const type = error instanceof StreamFailure ? error.type : unreported;
   const code = isLate ? 'request_timeout' : 'service_unavailable';
-  const failure = { message, type, code, param: null };
+  return errorEvent(format, { message, type, code, param: null });
+}
+
+function errorEvent(format: CallFormat, failure: { message: string; type: string } & JsonObject): Buffer {
+  const { message, type } = failure;
   switch (format) {
     case 'messages':
       return event({ type: 'error', error: { type, message } }, 'error');

@@ -40,6 +40,8 @@ export abstract class StreamTranslation {
   protected abstract readonly usage: Usage;
   /** The last event of the provider's format. */
   protected readonly lastEvent: SseEvent = DONE;
+  /** Whether the bytes of the provider's events are passed on. */
+  readonly isNative: boolean;
   /** Whether the last event has arrived. */
   isDone = false;
   /** The error that the last event reported. */
@@ -48,6 +50,7 @@ export abstract class StreamTranslation {
 
   constructor(protected readonly stream: StreamRequest) {
     this.answer = new StreamedAnswer(stream.keepsContent);
+    this.isNative = wireFormatOf(stream.kind, stream.format) === stream.format;
   }
 
   /** The facts about the answer so far. */
@@ -61,11 +64,17 @@ export abstract class StreamTranslation {
   }
 
   /**
-   * Adds an event, and returns the bytes to send to the client. They are empty for an event that is not passed on.
+   * Adds an event, and returns the bytes to send to the client. They are empty for an event that is not passed on. Only providers
+   * of the client's format may send large events.
    *
    * @throws StreamFailure for an error from the provider
    */
   abstract push(event: SseEvent): Buffer;
+
+  /** Estimated bytes of memory. */
+  get heldBytes(): number {
+    return this.answer.heldBytes;
+  }
 
   /** Whether the answer has its finish reason. It is then complete, even if the stream ends without its last event. */
   get isFinished(): boolean {
@@ -82,9 +91,17 @@ export abstract class StreamTranslation {
     throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
   }
 
+  /** Yields the bytes of a complete answer before its last ones, which may be many. */
+  *close(): Generator<Buffer, void> {}
+
   /** The last bytes of a complete answer. */
   end(): Buffer {
     return this.last;
+  }
+
+  /** Counts a large event as text, because its texts are cut. */
+  protected addLarge({ largeBytes = 0 }: SseEvent): void {
+    this.answer.length += largeBytes;
   }
 
   /** Completes the answer with an event that is passed on unchanged, but not before the call is recorded. */
@@ -106,6 +123,7 @@ class NativeChat extends StreamTranslation {
     if (data.startsWith(DONE.data)) return this.complete(event);
     const chunk = eventObject(event);
     this.answer.addChunk(chunk);
+    this.addLarge(event);
     if (!isObject(chunk.usage)) return raw;
     this.usage = usageOfChat(chunk);
     const isOnlyUsage = listOf(chunk.choices).length === 0;
@@ -127,6 +145,14 @@ class ChatAsMessages extends StreamTranslation {
     const chunk = eventObject(event);
     this.answer.addChunk(chunk);
     return encodeEvents(this.events.push(chunk));
+  }
+
+  override get heldBytes(): number {
+    return this.answer.heldBytes + this.events.heldBytes;
+  }
+
+  override *close(): Generator<Buffer, void> {
+    for (const event of this.events.close()) yield encodeEvents([event]);
   }
 
   override end(): Buffer {
@@ -153,11 +179,19 @@ class MessagesAsChat extends StreamTranslation {
     const sentChunks = this.stream.includesUsage
       ? chunks
       : chunks.filter((chunk) => listOf(chunk.choices).length > 0);
-    return Buffer.from(sentChunks.map((chunk) => formatSse(JSON.stringify(chunk))).join(''));
+    return Buffer.from(sentChunks.map((chunk) => encode(chunk)).join(''));
+  }
+
+  override get heldBytes(): number {
+    return this.answer.heldBytes + (this.responses?.heldBytes ?? 0) + 3 * this.stream.request.length;
+  }
+
+  override *close(): Generator<Buffer, void> {
+    if (this.responses) for (const object of this.responses.close()) yield encodeObjects([object]);
   }
 
   override end(): Buffer {
-    return this.responses ? encodeObjects(this.responses.end()) : Buffer.from(formatSse('[DONE]'));
+    return this.responses ? encodeObjects([this.responses.end()]) : Buffer.from(formatSse('[DONE]'));
   }
 
   protected get usage(): Usage {
@@ -179,7 +213,9 @@ class NativeResponses extends StreamTranslation {
 
   push(sse: SseEvent): Buffer {
     const event = eventObject(sse);
-    this.answer.addText(textOf(event.delta) ?? '');
+    const delta = textOf(event.delta);
+    this.answer.addText(delta ?? '');
+    if (delta !== undefined) this.addLarge(sse);
     if (!RESPONSE_ENDS.has(event.type)) return sse.raw;
     const response = objectOf(event.response);
     this.answer.describe(response.id, response.model, response.status);
@@ -196,6 +232,7 @@ class NativeMessages extends StreamTranslation {
 
   push(event: SseEvent): Buffer {
     this.chunks.push(event).forEach((chunk) => this.answer.addChunk(chunk));
+    this.addLarge(event);
     return this.chunks.isDone ? this.complete(event) : event.raw;
   }
 
@@ -204,8 +241,12 @@ class NativeMessages extends StreamTranslation {
   }
 }
 
+/** Writes an event. Its JSON needs no search for line ends. */
+const encode = (data: object, event?: string): string =>
+  `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
+
 const encodeEvents = (events: readonly { event: string; data: JsonObject }[]): Buffer =>
-  Buffer.from(events.map(({ event, data }) => formatSse(JSON.stringify(data), event)).join(''));
+  Buffer.from(events.map(({ event, data }) => encode(data, event)).join(''));
 
 const encodeObjects = (objects: readonly JsonObject[]): Buffer =>
-  Buffer.from(objects.map((object) => formatSse(JSON.stringify(object), textOf(object.type))).join(''));
+  Buffer.from(objects.map((object) => encode(object, textOf(object.type))).join(''));

@@ -1,4 +1,13 @@
-import { isObject, type JsonObject, listOf, nameOf, objectOf, textOf } from '../formats/json-shape';
+import {
+  isObject,
+  type JsonObject,
+  keyOf,
+  labelOf,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+} from '../formats/json-shape';
 import type { Usage } from '../formats/usage';
 import type { AnswerFacts } from './call.types';
 
@@ -7,7 +16,10 @@ const KEPT_MAX = 256 * 1024;
 /** Characters that a tool call counts in addition to its texts. */
 const CALL_SIZE = 64;
 /** Maximum choices to watch. OpenAI accepts 128. */
-const CHOICES_MAX = 1_000;
+const CHOICES_MAX = 128;
+/** Estimated bytes of memory of a text that is added to another, and of a call. */
+const TEXT_MEMORY = 64;
+const CALL_MEMORY = 256;
 
 interface StreamedCall {
   id: string;
@@ -19,6 +31,8 @@ interface StreamedCall {
 export class StreamedAnswer {
   /** Characters of text and arguments. */
   length = 0;
+  /** Estimated bytes of memory. */
+  heldBytes = 0;
   private text = '';
   private readonly calls = new Map<number, StreamedCall>();
   private keptCallLength = 0;
@@ -37,14 +51,17 @@ export class StreamedAnswer {
   }
 
   describe(id: unknown, model: unknown, finishReason: unknown): void {
-    this.id = nameOf(id) ?? this.id;
-    this.model = nameOf(model) ?? this.model;
-    this.finishReason = nameOf(finishReason) ?? this.finishReason;
+    this.id = labelOf(id) ?? this.id;
+    this.model = labelOf(model) ?? this.model;
+    this.finishReason = labelOf(finishReason) ?? this.finishReason;
   }
 
   addText(text: string): void {
     this.length += text.length;
-    if (this.keepsContent) this.text += text.slice(0, KEPT_MAX - this.text.length);
+    if (!this.keepsContent || text === '' || this.text.length >= KEPT_MAX) return;
+    const kept = text.slice(0, KEPT_MAX - this.text.length);
+    this.text += kept;
+    this.heldBytes += 2 * text.length + TEXT_MEMORY;
   }
 
   /** Adds a chunk of a chat completion. */
@@ -70,7 +87,7 @@ export class StreamedAnswer {
   }
 
   private addChoice({ index: at, finish_reason: reason }: JsonObject): void {
-    const index = at ?? 0;
+    const index = keyOf(at) ?? 0;
     const isKnown = this.choices.has(index);
     if (isKnown ? nameOf(reason) === undefined : this.choices.size === CHOICES_MAX) return;
     this.choices.set(index, nameOf(reason) !== undefined);
@@ -85,6 +102,7 @@ export class StreamedAnswer {
     const existing = this.calls.get(index);
     this.keptCallLength += (existing ? 0 : CALL_SIZE) + id!.length + name!.length + text!.length;
     if (this.keptCallLength > KEPT_MAX) return;
+    this.heldBytes += (existing ? TEXT_MEMORY : CALL_MEMORY) + 2 * (id!.length + name!.length + text!.length);
     const call = existing ?? { id: '', name: '', arguments: '' };
     call.id ||= id!;
     call.name ||= name!;

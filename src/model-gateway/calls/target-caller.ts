@@ -1,27 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
-import { outboundFailure, readCapped } from '#platform/outbound';
+import { readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
+import { JsonOutline } from '../formats/json-outline';
 import { parsedObject } from '../formats/json-shape';
-import { isPing, type SseEvent, SseReader, SseTooLarge } from '../formats/sse';
-import { StreamFailure, streamTooLarge } from '../formats/stream-failure';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { checkAnswer, translateAnswer, type TranslatedAnswer, usageOf } from './answer-translation';
+import {
+  checkAnswer,
+  isOutlined,
+  translateAnswer,
+  type TranslatedAnswer,
+  usageOf,
+} from './answer-translation';
 import { CallFailure, isTargetFault, lostUsageOf, targetUnavailable, unusableAnswer } from './call-failure';
-import { sanitizedFailure } from './reported-failure';
 import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.types';
+import { ParsingTurns } from './parsing-turns';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import { translateRequest } from './request-translation';
+import { StreamReader } from './stream-reader';
 import { type StreamTranslation, streamTranslationOf } from './stream-translation';
 import { TargetHealth } from './target-health';
 
-/** Maximum size of an event of a stream, in bytes. */
-const EVENT_MAX = 4 * 1024 * 1024;
 /** Maximum size of an error that is sent instead of a stream, in bytes. */
 const ERROR_MAX = 64 * 1024;
-/** Maximum bytes to read after the last event of a stream, and maximum time to read them, in milliseconds. */
-const REST_MAX = 4 * 1024;
-const REST_MS = 1_000;
+/** Bytes of a large answer that are read in one turn. */
+const OUTLINED_BYTES = 256 * 1024;
 /** Maximum wait before a retry of the same target. If the target asks for a longer wait, the next target is called. */
 const WAIT_MAX_MS = 10_000;
 
@@ -42,6 +45,8 @@ export class TargetCaller {
   constructor(
     private readonly client: ProviderClient,
     private readonly health: TargetHealth,
+    private readonly turns: ParsingTurns,
+    private readonly streams: StreamReader,
   ) {}
 
   /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
@@ -49,8 +54,13 @@ export class TargetCaller {
     return this.tryTargets(call, async (request) => {
       const { name, kind, apiKey } = request.provider;
       const bytes = await this.client.whole(request, call.maxBytes, call.lease);
-      const sender = { name, apiKey: apiKey() };
-      return translateAnswer(bytes, { format: call.format, kind, sender }, call.body);
+      const form = { format: call.format, kind, sender: { name, apiKey: apiKey() } };
+      const outline = isOutlined(bytes, form) ? await this.outlineOf(bytes, call) : undefined;
+      const { caller, signal } = call;
+      const parsedBytes = outline?.length ?? bytes.length;
+      return this.turns.run(caller.orgId, signal, parsedBytes, () =>
+        translateAnswer(bytes, form, call.body, outline),
+      );
     });
   }
 
@@ -69,7 +79,7 @@ export class TargetCaller {
       return this.client.stream(request, async (response) => {
         if (!/^text\/event-stream\b/i.test(response.contentType))
           throw await unstreamedFailure(response, wireFormatOf(provider.kind, format)!);
-        const rest = translatedParts(response, translation);
+        const rest = this.streams.read(call, response, translation);
         const { value, done } = await rest.next();
         if (done) {
           throw (
@@ -95,6 +105,16 @@ export class TargetCaller {
   /** Notes that the last attempt has ended without showing whether its target works. */
   undecided({ model, progress }: Call): void {
     this.health.undecided(model, progress.target!);
+  }
+
+  /** Returns the outline of a large answer. */
+  private async outlineOf(bytes: Buffer, { caller, signal }: Call): Promise<string> {
+    const outline = new JsonOutline();
+    for (let at = 0; at < bytes.length; at += OUTLINED_BYTES) {
+      const piece = bytes.subarray(at, at + OUTLINED_BYTES);
+      await this.turns.run(caller.orgId, signal, piece.length, () => outline.write(piece));
+    }
+    return outline.text();
   }
 
   private async tryTargets<Answer>(
@@ -210,69 +230,4 @@ async function unstreamedFailure({ sender, body }: ProviderResponse, wire: CallF
   const usage = usageOf(answer, wire);
   if (answer) checkAnswer(answer, wire, sender, usage);
   return unusableAnswer(sender.name, 'did not return an event stream', usage);
-}
-
-/** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */
-async function* translatedParts(
-  { body, sender, onActivity, release }: ProviderResponse,
-  translation: StreamTranslation,
-): AsyncGenerator<Buffer, void, undefined> {
-  try {
-    yield* readParts(body, translation, onActivity);
-    if (translation.failure) translation.failure = sanitizedFailure(translation.failure, sender);
-  } catch (error) {
-    if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
-    if (error instanceof SseTooLarge) throw streamTooLarge(error.message);
-    throw error;
-  } finally {
-    release();
-    // the body may still fail, although nobody reads it
-    body.on('error', () => undefined);
-    if (translation.isDone) readRest(body);
-    else body.destroy();
-  }
-}
-
-/** Reads the bytes after the last event, so that the connection can be reused. */
-function readRest(body: ProviderResponse['body']): void {
-  body.dump({ limit: REST_MAX, signal: AbortSignal.timeout(REST_MS) }).catch(() => undefined);
-}
-
-/** Tells whether the last event of a stream is not complete. */
-const isTruncated = ({ event, data }: SseEvent): boolean => event !== 'error' && !parsedObject(data);
-
-async function* readParts(
-  body: ProviderResponse['body'],
-  translation: StreamTranslation,
-  onActivity: () => void,
-): AsyncGenerator<Buffer, void, undefined> {
-  const reader = new SseReader(EVENT_MAX);
-  let hasStarted = false;
-  const translated = (events: readonly SseEvent[]): Buffer => {
-    const parts: Buffer[] = [];
-    for (const event of events) {
-      // another target may still be called after a ping
-      if (translation.isDone || (!hasStarted && isPing(event))) continue;
-      const part = translation.push(event);
-      hasStarted ||= part.length > 0;
-      parts.push(part);
-    }
-    return Buffer.concat(parts);
-  };
-  try {
-    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      if (!hasStarted) onActivity();
-      const bytes = translated(reader.push(chunk as Buffer));
-      if (bytes.length > 0) yield bytes;
-      if (translation.isDone) return;
-    }
-    const last = translated(reader.end().filter((event) => !translation.isFinished || !isTruncated(event)));
-    if (last.length > 0) yield last;
-  } catch (error) {
-    // the end of the stream is missing, but not of the answer
-    if (!translation.isFinished || outboundFailure(error) === null) throw error;
-  }
-  if (translation.isDone) return;
-  const end = translation.finish();
-  if (end.length > 0) yield end;
 }

@@ -1,5 +1,7 @@
+import { JsonCursor, JsonInputError } from '#platform/json';
+import { formatBytes } from '#platform/problem';
 import { newId } from './foreign-id';
-import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from './json-shape';
+import { isObject, type JsonObject, keyOf, labelOf, listOf, nameOf, objectOf } from './json-shape';
 import { type StreamFailure, streamTooLarge, throwIfError } from './stream-failure';
 import { type Usage, usageOfChat } from './usage';
 
@@ -12,14 +14,23 @@ export interface AnswerBlock {
   readonly id: string;
   /** The tool of a call. */
   readonly name: string;
-  /** The text or the arguments so far. Complete with the step `stop`. */
+  /** The text or the arguments so far, if they are kept. Complete with the step `stop`. */
   text: string;
+  /** Bytes of the text or the arguments so far. */
+  bytes: number;
 }
 
-/** Maximum blocks of an answer, because they stay in memory until the answer ends. */
-const BLOCKS_MAX = 10_000;
-/** Maximum characters of an answer, because they stay in memory until the answer ends. */
-const LENGTH_MAX = 16 * 1024 * 1024;
+/** Maximum blocks of an answer. */
+const BLOCKS_MAX = 1_000;
+/** Maximum bytes of a tool call's arguments, or of a text. */
+const BLOCK_MAX = 1024 * 1024;
+/** Maximum bytes of an answer. */
+const ANSWER_MAX = 2 * BLOCK_MAX;
+/** Estimated bytes of memory of a block, and of a text that is added to another. */
+const BLOCK_MEMORY = 512;
+const TEXT_MEMORY = 64;
+/** Maximum members of a usage to keep. */
+const COUNTS_MAX = 32;
 
 /** A step of a block. At most one block is open at a time, and the next one starts after its `stop`. */
 export type AnswerStep =
@@ -40,13 +51,22 @@ export class ChatChunkAssembler {
   /** The last chunk with usage. */
   usageChunk: JsonObject = {};
   #open: AnswerBlock | undefined;
-  /** Blocks that started before the open block was complete, with their texts so far. */
-  readonly #waiting = new Map<AnswerBlock, string[]>();
+  /** Blocks that started before the open block was complete. */
+  readonly #waiting = new Set<AnswerBlock>();
   #last: AnswerBlock | undefined;
   readonly #calls = new Map<unknown, AnswerBlock>();
   #lastCall: unknown;
   #count = 0;
-  #length = 0;
+  #bytes = 0;
+  #heldBytes = 0;
+
+  /** @param keepsTexts whether the steps `stop` have the texts */
+  constructor(private readonly keepsTexts: boolean) {}
+
+  /** Estimated bytes of memory. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
 
   get usage(): Usage {
     return usageOfChat(this.usageChunk);
@@ -59,28 +79,29 @@ export class ChatChunkAssembler {
    */
   push(chunk: JsonObject): AnswerStep[] {
     throwIfError(chunk);
-    this.id ??= nameOf(chunk.id);
-    this.model ??= nameOf(chunk.model);
-    if (isObject(chunk.usage)) this.usageChunk = { usage: chunk.usage };
+    this.id ??= labelOf(chunk.id);
+    this.model ??= labelOf(chunk.model);
+    if (isObject(chunk.usage)) this.usageChunk = { usage: countsOf(chunk.usage) };
     const steps: AnswerStep[] = [];
     const choice = listOf(chunk.choices).find((one) => (objectOf(one).index ?? 0) === 0);
     const { delta, finish_reason: finishReason } = objectOf(choice);
     this.#addDelta(objectOf(delta), steps);
-    this.finishReason = nameOf(finishReason) ?? this.finishReason;
+    this.finishReason = labelOf(finishReason) ?? this.finishReason;
     return steps;
   }
 
-  /** Ends the answer, and returns the remaining steps. */
-  end(): AnswerStep[] {
+  /** Ends the answer, and yields the remaining steps. */
+  *end(): Generator<AnswerStep, void> {
     const steps: AnswerStep[] = [];
     this.#close(steps);
-    for (const [block, texts] of this.#waiting) {
+    for (const block of this.#waiting) {
       this.#start(block, steps);
-      for (const text of texts) extend(block, text, steps);
+      if (block.text !== '') steps.push({ type: 'delta', block, text: block.text });
       this.#close(steps);
+      yield* steps.splice(0);
     }
     this.#waiting.clear();
-    return steps;
+    yield* steps;
   }
 
   #addDelta(delta: JsonObject, steps: AnswerStep[]): void {
@@ -100,13 +121,13 @@ export class ChatChunkAssembler {
 
   #addCall(call: JsonObject, steps: AnswerStep[]): void {
     const { name, arguments: text } = objectOf(call.function);
-    const id = nameOf(call.id);
-    const key = call.index ?? id ?? this.#lastCall;
+    const id = labelOf(call.id);
+    const key = keyOf(call.index) ?? id ?? this.#lastCall;
     let block = this.#calls.get(key);
     // Some servers send the same index for all calls, but an id and a name for each.
     const isOther = id !== undefined && id !== block?.id && nameOf(name) !== undefined;
     if (block === undefined || isOther) {
-      block = this.#begin({ kind: 'call', id: id ?? newId('call_'), name: textOf(name) ?? '' }, steps);
+      block = this.#begin({ kind: 'call', id: id ?? newId('call_'), name: labelOf(name) ?? '' }, steps);
       this.#calls.set(key, block);
     }
     this.#lastCall = key;
@@ -116,13 +137,14 @@ export class ChatChunkAssembler {
 
   #begin(members: Pick<AnswerBlock, 'kind' | 'id' | 'name'>, steps: AnswerStep[]): AnswerBlock {
     if (this.#count === BLOCKS_MAX) throw tooLarge(`${BLOCKS_MAX} parts`);
-    const block = { ...members, index: this.#count++, text: '' };
+    const block = { ...members, index: this.#count++, text: '', bytes: 0 };
+    this.#heldBytes += BLOCK_MEMORY;
     this.#last = block;
     if (this.#waiting.size === 0 && (this.#open === undefined || isComplete(this.#open))) {
       this.#close(steps);
       this.#start(block, steps);
     } else {
-      this.#waiting.set(block, []);
+      this.#waiting.add(block);
     }
     return block;
   }
@@ -134,30 +156,64 @@ export class ChatChunkAssembler {
 
   /** Adds text to the open block or to a waiting one. Ignores text for a closed call, which is complete. */
   #add(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
-    this.#length += text.length;
-    if (this.#length > LENGTH_MAX) throw tooLarge(`${LENGTH_MAX} characters`);
-    if (block === this.#open) {
-      extend(block, text, steps);
-    } else {
-      this.#waiting.get(block)?.push(text);
+    const isOpen = block === this.#open;
+    if (!isOpen && !this.#waiting.has(block)) return;
+    const bytes = Buffer.byteLength(text);
+    block.bytes += bytes;
+    this.#bytes += bytes;
+    if (block.bytes > BLOCK_MAX) {
+      throw streamTooLarge(
+        block.kind === 'call'
+          ? `The arguments of a tool call have more than ${formatBytes(BLOCK_MAX)}.`
+          : `A text of the answer has more than ${formatBytes(BLOCK_MAX)}.`,
+      );
     }
+    if (this.#bytes > ANSWER_MAX) throw tooLarge(formatBytes(ANSWER_MAX));
+    // the arguments of an open call show whether it is complete
+    if (this.keepsTexts || !isOpen || block.kind === 'call') {
+      block.text += text;
+      this.#heldBytes += 2 * text.length + TEXT_MEMORY;
+    }
+    if (isOpen) steps.push({ type: 'delta', block, text });
   }
 
   #close(steps: AnswerStep[]): void {
-    if (this.#open) steps.push({ type: 'stop', block: this.#open });
+    const block = this.#open;
+    if (!block) return;
+    steps.push({ type: 'stop', block });
+    if (!this.keepsTexts) block.text = '';
     this.#open = undefined;
   }
-}
-
-function extend(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
-  block.text += text;
-  steps.push({ type: 'delta', block, text });
 }
 
 const tooLarge = (limit: string): StreamFailure =>
   streamTooLarge(`The provider sent an answer with more than ${limit}.`);
 
+/** Returns the counts in the usage of a chunk, which are kept until the answer ends. */
+function countsOf(usage: JsonObject, levels = 2): JsonObject {
+  const counts = Object.entries(usage)
+    .slice(0, COUNTS_MAX)
+    .flatMap(([name, value]): [string, unknown][] => {
+      if (labelOf(name) === undefined) return [];
+      if (typeof value === 'number') return [[name, value]];
+      return isObject(value) && levels > 1 ? [[name, countsOf(value, levels - 1)]] : [];
+    });
+  return Object.fromEntries(counts);
+}
+
 /** Returns whether a block is complete. A text is complete as soon as another block starts. */
-function isComplete(block: AnswerBlock): boolean {
-  return block.kind !== 'call' || parsedObject(block.text) !== undefined;
+function isComplete({ kind, text }: AnswerBlock): boolean {
+  if (kind !== 'call') return true;
+  const cursor = new JsonCursor(text);
+  cursor.skipWhitespace();
+  if (text[cursor.at] !== '{') return false;
+  try {
+    // not parsed, because the arguments may be large
+    cursor.skipValue();
+    cursor.skipWhitespace();
+    return cursor.at === text.length;
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    return false;
+  }
 }

@@ -1,5 +1,5 @@
 import { newId, secondsNow } from './foreign-id';
-import { isObject, type JsonObject, nameOf, objectOf, textOf } from './json-shape';
+import { isObject, type JsonObject, keyOf, labelOf, nameOf, numberOf, objectOf, textOf } from './json-shape';
 import { chatUsageOfMessage, finishReasonOf, refusalOf } from './messages-to-chat-answer';
 import type { SseEvent } from './sse';
 import { eventObject, streamTooLarge } from './stream-failure';
@@ -14,14 +14,13 @@ interface OpenCall {
 }
 
 /** Maximum calls that are open at once, because they stay in memory until they end. */
-const OPEN_MAX = 10_000;
+const OPEN_MAX = 1_000;
 
 const USAGE_MEMBERS = [
   'input_tokens',
   'output_tokens',
   'cache_read_input_tokens',
   'cache_creation_input_tokens',
-  'output_tokens_details',
 ] as const;
 
 /** Translates the stream of an Anthropic message to the chunks of a chat completion. */
@@ -62,11 +61,11 @@ export class ChatChunks {
       case 'message_start':
         return this.#start(objectOf(event.message));
       case 'content_block_start':
-        return this.#startBlock(event.index, objectOf(event.content_block));
+        return this.#startBlock(keyOf(event.index), objectOf(event.content_block));
       case 'content_block_delta':
-        return this.#addTo(event.index, objectOf(event.delta));
+        return this.#addTo(keyOf(event.index), objectOf(event.delta));
       case 'content_block_stop':
-        return this.#stopBlock(event.index);
+        return this.#stopBlock(keyOf(event.index));
       case 'message_delta':
         return this.#finish(objectOf(event.delta), event.usage);
       case 'message_stop':
@@ -77,8 +76,8 @@ export class ChatChunks {
   }
 
   #start(message: JsonObject): JsonObject[] {
-    this.#id = nameOf(message.id) ?? this.#id;
-    this.#model = textOf(message.model) ?? '';
+    this.#id = labelOf(message.id) ?? this.#id;
+    this.#model = labelOf(message.model) ?? '';
     this.#addUsage(message.usage);
     return [this.#chunk({ content: '' })];
   }
@@ -142,7 +141,12 @@ export class ChatChunks {
   #addUsage(value: unknown): void {
     const usage = objectOf(value);
     for (const name of USAGE_MEMBERS) {
-      if (usage[name] !== undefined && usage[name] !== null) this.#usage[name] = usage[name];
+      const count = numberOf(usage[name]);
+      if (count !== undefined) this.#usage[name] = count;
+    }
+    const { thinking_tokens } = objectOf(usage.output_tokens_details);
+    if (numberOf(thinking_tokens) !== undefined) {
+      this.#usage.output_tokens_details = { thinking_tokens };
     }
   }
 

@@ -19,7 +19,10 @@ const more = (index: number, text: string) => call(index, { function: { argument
 
 const eventsOf = (...chunks: any[]) => {
   const events = new MessageEvents();
-  return [...chunks.flatMap((one) => events.push(one)), ...events.end()] as { event: string; data: any }[];
+  return [...chunks.flatMap((one) => events.push(one)), ...events.close(), ...events.end()] as {
+    event: string;
+    data: any;
+  }[];
 };
 
 /** Returns the content as Anthropic's client assembles it. Fails if blocks are out of order. */

@@ -26,6 +26,19 @@ export function nameOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Maximum characters of an id or a name that is kept while a stream runs. */
+const LABEL_MAX = 1_000;
+
+/** Returns the value if it is a string that an id or a name can be: neither empty nor very long. */
+export function labelOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= LABEL_MAX ? value : undefined;
+}
+
+/** Returns the value if it is a number or a label, by which parts of a stream can be found again. */
+export function keyOf(value: unknown): number | string | undefined {
+  return typeof value === 'number' ? value : labelOf(value);
+}
+
 /** Returns the value if it is a finite number, and undefined otherwise. */
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;

@@ -12,10 +12,15 @@ export interface MessageEvent {
 
 /** Translates the chunks of a chat completion to the stream of an Anthropic message. */
 export class MessageEvents {
-  readonly #answer = new ChatChunkAssembler();
+  readonly #answer = new ChatChunkAssembler(false);
   #hasStarted = false;
   #hasCalls = false;
   #hasRefusal = false;
+
+  /** Estimated bytes of memory. */
+  get heldBytes(): number {
+    return this.#answer.heldBytes;
+  }
 
   get usage(): Usage {
     return this.#answer.usage;
@@ -31,13 +36,17 @@ export class MessageEvents {
     return [...this.#start(), ...steps.map((step) => this.#eventOf(step))];
   }
 
-  /** Ends the message, and returns its last events. */
-  end(): MessageEvent[] {
+  /** Ends the blocks of the message, and yields their remaining events. */
+  *close(): Generator<MessageEvent, void> {
     const steps = this.#answer.end();
-    const events = [...this.#start(), ...steps.map((step) => this.#eventOf(step))];
+    yield* this.#start();
+    for (const step of steps) yield this.#eventOf(step);
+  }
+
+  /** Ends the message after its blocks, and returns its last events. */
+  end(): MessageEvent[] {
     const reason = stopReasonOf(this.#answer.finishReason, this.#hasCalls, this.#hasRefusal);
     return [
-      ...events,
       eventOf('message_delta', {
         delta: { stop_reason: reason, stop_sequence: null },
         usage: messagesUsage(this.usage),

@@ -19,7 +19,7 @@ const usageChunk = { choices: [], usage };
 
 const eventsOf = (...chunks: any[]) => {
   const events = new ResponseEvents({ model: 'gpt' });
-  return [...chunks.flatMap((one) => events.push(one)), ...events.end()] as any[];
+  return [...chunks.flatMap((one) => events.push(one)), ...events.close(), events.end()] as any[];
 };
 
 /** Returns the response as OpenAI's client assembles it from events. Fails if an event refers to a missing item. */

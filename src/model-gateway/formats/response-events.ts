@@ -9,13 +9,18 @@ import { type ItemStatus, outputPart, responseOf, statusOf } from './response-ob
  * Every text, refusal and call becomes a separate item.
  */
 export class ResponseEvents {
-  readonly #answer = new ChatChunkAssembler();
+  readonly #answer = new ChatChunkAssembler(true);
   readonly #id = newId('resp_');
   readonly #createdAt = secondsNow();
   readonly #output: JsonObject[] = [];
   #itemId = '';
   #sequenceNumber = 0;
   #hasStarted = false;
+
+  /** Estimated bytes of memory. */
+  get heldBytes(): number {
+    return this.#answer.heldBytes;
+  }
 
   /** @param request the client's request. The Response objects repeat it */
   constructor(private readonly request: JsonObject) {}
@@ -30,20 +35,21 @@ export class ResponseEvents {
     return [...this.#start(), ...steps.flatMap((step) => this.#eventsOf(step, 'completed'))];
   }
 
-  /**
-   * Ends the response, and returns its last events.
-   *
-   * @throws StreamFailure if the answer was cut off
-   */
-  end(): JsonObject[] {
-    const steps = this.#answer.end();
-    const status = statusOf(this.#answer.finishReason);
-    const last = steps.at(-1);
-    const events = this.#start();
-    for (const step of steps) {
-      events.push(...this.#eventsOf(step, step === last ? status : 'completed'));
+  /** Ends the items of the response, and yields their remaining events. */
+  *close(): Generator<JsonObject, void> {
+    yield* this.#start();
+    let last: AnswerStep | undefined;
+    for (const step of this.#answer.end()) {
+      if (last) yield* this.#eventsOf(last, 'completed');
+      last = step;
     }
-    return [...events, this.#event(`response.${status}`, { response: this.#response(status) })];
+    if (last) yield* this.#eventsOf(last, statusOf(this.#answer.finishReason));
+  }
+
+  /** Ends the response after its items, and returns its last event. */
+  end(): JsonObject {
+    const status = statusOf(this.#answer.finishReason);
+    return this.#event(`response.${status}`, { response: this.#response(status) });
   }
 
   #start(): JsonObject[] {
@@ -155,5 +161,6 @@ export function toResponsesAnswer(chat: JsonObject, request: JsonObject): JsonOb
   const calls = listOf(tool_calls).map((call, index) => ({ ...objectOf(call), index }));
   const events = new ResponseEvents(request);
   events.push({ ...chat, choices: [{ delta: { ...delta, tool_calls: calls }, finish_reason }] });
-  return objectOf(events.end().at(-1)?.response);
+  for (const _ of events.close());
+  return objectOf(events.end().response);
 }

@@ -1,10 +1,20 @@
 import fc from 'fast-check';
-import { formatSse, type SseEvent, SseReader, SseTooLarge } from './sse';
+import { formatSse, isPart, type SseEvent, type SsePart, SseReader, SseTooLarge } from './sse';
+
+const MIB = 1024 * 1024;
 
 /** Reads a stream that arrives in chunks of these sizes, and the rest in one chunk. */
-function read(bytes: Buffer, sizes: readonly number[] = [], maxEventBytes?: number): SseEvent[] {
-  const reader = new SseReader(maxEventBytes);
-  const events: SseEvent[] = [];
+function read(bytes: Buffer, sizes: readonly number[] = [], maxEventBytes = 16 * MIB): SseEvent[] {
+  return readAll(bytes, sizes, { maxEventBytes }) as SseEvent[];
+}
+
+function readAll(
+  bytes: Buffer,
+  sizes: readonly number[],
+  limits: ConstructorParameters<typeof SseReader>[0],
+): (SseEvent | SsePart)[] {
+  const reader = new SseReader(limits);
+  const events: (SseEvent | SsePart)[] = [];
   let at = 0;
   for (const size of [...sizes, bytes.length]) {
     events.push(...reader.push(bytes.subarray(at, at + size)));
@@ -13,7 +23,8 @@ function read(bytes: Buffer, sizes: readonly number[] = [], maxEventBytes?: numb
   return [...events, ...reader.end()];
 }
 
-const fields = (events: readonly SseEvent[]) => events.map(({ event, data }) => [event, data]);
+const fields = (events: readonly (SseEvent | SsePart)[]) =>
+  (events as SseEvent[]).map(({ event, data }) => [event, data]);
 const readText = (text: string) => fields(read(Buffer.from(text)));
 const comparable = (events: readonly SseEvent[]) =>
   events.map(({ event, data, raw }) => [event, data, raw.toString('latin1')]);
@@ -67,7 +78,7 @@ describe('SseReader', () => {
   });
 
   it('returns an event as soon as its blank line has arrived', () => {
-    const reader = new SseReader();
+    const reader = new SseReader({ maxEventBytes: MIB });
     expect(reader.push(Buffer.from('data: a\n'))).toEqual([]);
     expect(fields(reader.push(Buffer.from('\n')))).toEqual([[undefined, 'a']]);
     expect(fields(reader.push(Buffer.from('data: b\r\n\r\n')))).toEqual([[undefined, 'b']]);
@@ -120,11 +131,13 @@ describe('SseReader', () => {
       expect(read(event, sizes, 100)).toHaveLength(1);
       expect(() => read(event, sizes, 99)).toThrow(SseTooLarge);
     }
-    expect(() => new SseReader(10).push(Buffer.from(': endless comment'))).toThrow(SseTooLarge);
+    expect(() => new SseReader({ maxEventBytes: 10 }).push(Buffer.from(': endless comment'))).toThrow(
+      SseTooLarge,
+    );
   });
 
   it('returns the events before one that is too large', () => {
-    const reader = new SseReader(20);
+    const reader = new SseReader({ maxEventBytes: 20 });
     const chunk = Buffer.from(`data: a\n\ndata: ${'x'.repeat(20)}`);
     expect(fields(reader.push(chunk))).toEqual([[undefined, 'a']]);
     expect(() => reader.push(Buffer.from('y'))).toThrow('An event of the stream has more than 20 bytes.');
@@ -136,6 +149,59 @@ describe('SseReader', () => {
     const bytes = Buffer.from(`data: ${text}\n\n`);
     const [event] = read(bytes, Array<number>(bytes.length).fill(1));
     expect(event?.data).toBe(text);
+  });
+
+  describe('that passes large events on', () => {
+    const data = JSON.stringify({
+      type: 'response.completed',
+      response: {
+        id: 'r',
+        output: [{ content: [{ text: 'é"\\'.repeat(500) }] }],
+        usage: { input_tokens: 3 },
+      },
+    });
+    const outline =
+      '{"type":"response.completed","response":{"id":"r","output":[{"content":[]}],"usage":{"input_tokens":3}}}';
+    const limits = { maxEventBytes: 100, maxLargeBytes: 100_000 };
+
+    it.each([
+      ['one line', `event: response.completed\ndata: ${data}\n\n`],
+      ['CRLF', `event: response.completed\r\ndata:${data}\r\n\r\n`],
+      ['comments', `: ${'x'.repeat(20)}\ndata: ${data}\nid: 7\n: ${'x'.repeat(200)}\n\n`],
+      ['several lines', `event: response.completed\ndata: ${data.replaceAll('{', '\ndata: {')}\n\n`],
+      ['no blank line', `data: ${data}`],
+    ])('returns all bytes of one with %s, and its outline', (_, text) => {
+      const bytes = Buffer.from(`data: 1\n\n${text}`);
+      const end = text.endsWith('}') ? '\n\n' : '';
+      for (const sizes of [[], [7, 50, 400], Array<number>(bytes.length).fill(1)]) {
+        const events = readAll(bytes, sizes, limits);
+        expect(Buffer.concat(events.map(({ raw }) => raw)).toString()).toBe(bytes.toString() + end);
+        const whole = events.filter((event) => !isPart(event)) as SseEvent[];
+        expect(whole.map((event) => event.data)).toEqual(['1', outline]);
+        expect(whole[1]!.largeBytes).toBe(Buffer.byteLength(text));
+        // the end of the answer can be sent later
+        expect(whole[1]!.raw.length).toBeGreaterThan(0);
+      }
+    });
+
+    it('rejects a large comment, and a larger event', () => {
+      const comment = Buffer.from(`: ${'x'.repeat(500)}\n\ndata: a\n\n`);
+      const event = Buffer.from(`data: ${'x'.repeat(100_000)}\n\n`);
+      for (const sizes of [[], [30, 100], [99, 1]]) {
+        expect(() => readAll(comment, sizes, limits)).toThrow('more than 100 bytes');
+        expect(() => readAll(event, sizes, limits)).toThrow('more than 100000 bytes');
+      }
+    });
+
+    it('holds little memory, however large an event is', () => {
+      const reader = new SseReader({ maxEventBytes: 64 * 1024, maxLargeBytes: 1024 * MIB });
+      const parts = ['data: ', '{"a":1,"b":["', '"x",', '[[[[', '{"a":{', '1', '\ndata:'];
+      for (const part of parts) {
+        const bytes = Buffer.alloc(64 * 1024, part);
+        for (let one = 0; one < 64; one++) reader.push(bytes);
+        expect(reader.heldBytes).toBeLessThan(512 * 1024);
+      }
+    });
   });
 });
 

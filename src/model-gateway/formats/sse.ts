@@ -1,4 +1,5 @@
 import { formatBytes } from '#platform/problem';
+import { JsonOutline } from './json-outline';
 
 /** One server-sent event. */
 export interface SseEvent {
@@ -7,10 +8,20 @@ export interface SseEvent {
   data: string;
   /**
    * The exact bytes of the event. A blank line that is missing at the end of the stream is added. They may share memory with the
-   * chunk that contained them.
+   * chunk that contained them. Of a large event, only the last bytes
    */
   raw: Buffer;
+  /** Size of a large event that is passed on as it arrives. Its data is then an outline (see `JsonOutline`). */
+  largeBytes?: number;
 }
+
+/** A part of a large event, without its end. */
+export interface SsePart {
+  raw: Buffer;
+  isPart: true;
+}
+
+export const isPart = (event: SseEvent | SsePart): event is SsePart => 'isPart' in event;
 
 const PING = /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/;
 /** Maximum characters of a ping. Longer data need not be searched. */
@@ -32,10 +43,16 @@ const LF = 0x0a;
 const CR = 0x0d;
 const BOM = '\uFEFF';
 const LINE_END = /\r\n|\n|\r/;
-const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 /** Ends an event, whether its last line has ended or not. */
 const BLANK_LINE = Buffer.from('\n\n');
+
+export interface SseLimits {
+  /** Maximum bytes of one event with its comments and its blank line. */
+  maxEventBytes: number;
+  /** Maximum bytes of larger events that are returned in parts, as they arrive. Default: none are. */
+  maxLargeBytes?: number;
+}
 
 /**
  * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). The events do not depend on how the stream is split into
@@ -54,18 +71,29 @@ export class SseReader {
   #isBlankAfterCr = false;
   #isFirst = true;
   #failure: SseTooLarge | undefined;
+  /** The current event if it is large, and its bytes were returned. */
+  #large: LargeEvent | undefined;
 
-  /** @param maxEventBytes maximum bytes of one event with its comments and its blank line */
-  constructor(private readonly maxEventBytes = DEFAULT_MAX_EVENT_BYTES) {}
+  constructor(private readonly limits: SseLimits) {}
+
+  /** Bytes of memory. */
+  get heldBytes(): number {
+    return this.#buffer.length + (this.#large?.outline.heldBytes ?? 0);
+  }
+
+  /** Bytes of the current event in memory. */
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
+  }
 
   /**
    * Adds a chunk, and returns the events that it completes.
    *
    * @throws SseTooLarge if an event is too large. If there are events before it, they are returned, and the next call throws
    */
-  push(chunk: Buffer): SseEvent[] {
+  push(chunk: Buffer): (SseEvent | SsePart)[] {
     if (this.#failure) throw this.#failure;
-    const events: SseEvent[] = [];
+    const events: (SseEvent | SsePart)[] = [];
     try {
       this.#split(chunk, events);
     } catch (error) {
@@ -81,15 +109,15 @@ export class SseReader {
    *
    * @throws SseTooLarge if the last event is too large
    */
-  end(): SseEvent[] {
+  end(): (SseEvent | SsePart)[] {
     if (this.#failure) throw this.#failure;
-    const events: SseEvent[] = [];
-    if (this.#bufferedBytes > 0) this.#finish(NOTHING, events);
+    const events: (SseEvent | SsePart)[] = [];
+    if (this.#bufferedBytes > 0 || this.#large) this.#finish(NOTHING, events);
     return events.map((event) => ({ ...event, raw: Buffer.concat([event.raw, BLANK_LINE]) }));
   }
 
   /** Splits a chunk at line ends. Each search starts after the previous result, so no byte is searched twice. */
-  #split(chunk: Buffer, events: SseEvent[]): void {
+  #split(chunk: Buffer, events: (SseEvent | SsePart)[]): void {
     let start = this.#afterCr(chunk, events);
     let line = start;
     let lf = chunk.indexOf(LF, line);
@@ -112,24 +140,25 @@ export class SseReader {
       if (cr !== -1 && cr < end) cr = chunk.indexOf(CR, end);
     }
     if (line < chunk.length) this.#isLineEmpty = false;
-    this.#append(chunk.subarray(start));
+    this.#append(chunk.subarray(start), events);
   }
 
   /** Completes a line end whose CR was the last byte. Returns the index of the first byte that is not processed yet. */
-  #afterCr(chunk: Buffer, events: SseEvent[]): number {
+  #afterCr(chunk: Buffer, events: (SseEvent | SsePart)[]): number {
     if (!this.#isAfterCr || chunk.length === 0) return 0;
     const start = chunk[0] === LF ? 1 : 0;
     this.#isAfterCr = false;
     if (this.#isBlankAfterCr) this.#finish(chunk.subarray(0, start), events);
-    else this.#append(chunk.subarray(0, start));
+    else this.#append(chunk.subarray(0, start), events);
     this.#isBlankAfterCr = false;
     return start;
   }
 
-  #append(bytes: Buffer): void {
+  #append(bytes: Buffer, events: (SseEvent | SsePart)[]): void {
     if (bytes.length === 0) return;
+    if (this.#large) return this.#pass(bytes, events);
     const length = this.#bufferedBytes + bytes.length;
-    if (length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
+    if (length > this.limits.maxEventBytes) return this.#beginLarge(bytes, events);
     if (length > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(2 * length, 256));
       this.#buffer.copy(larger, 0, 0, this.#bufferedBytes);
@@ -139,18 +168,99 @@ export class SseReader {
     this.#bufferedBytes = length;
   }
 
-  #finish(rest: Buffer, events: SseEvent[]): void {
-    if (this.#bufferedBytes + rest.length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
-    let raw = rest;
-    if (this.#bufferedBytes > 0) {
-      this.#append(rest);
-      raw = this.#buffer.subarray(0, this.#bufferedBytes);
-      this.#buffer = NOTHING;
-      this.#bufferedBytes = 0;
-    }
-    const event = eventOf(raw, this.#isFirst);
+  /** Returns the buffered bytes of an event that is too large to be buffered, and the next ones. */
+  #beginLarge(bytes: Buffer, events: (SseEvent | SsePart)[]): void {
+    const { maxEventBytes, maxLargeBytes = 0 } = this.limits;
+    if (maxLargeBytes === 0) throw new SseTooLarge(maxEventBytes);
+    const buffered = this.#take();
+    const large = new LargeEvent(eventOf(buffered, this.#isFirst)?.event);
+    this.#large = large;
+    const parts: SsePart[] = [];
+    for (const part of [buffered, bytes]) if (part.length > 0) this.#pass(part, parts);
+    // a large comment has no use
+    if (!large.hasData) throw new SseTooLarge(maxEventBytes);
+    events.push(...parts);
+  }
+
+  #pass(bytes: Buffer, events: (SseEvent | SsePart)[]): void {
+    const { maxLargeBytes = 0 } = this.limits;
+    this.#large!.add(bytes);
+    if (this.#large!.bytes > maxLargeBytes) throw new SseTooLarge(maxLargeBytes);
+    events.push({ raw: bytes, isPart: true });
+  }
+
+  #take(): Buffer {
+    const bytes = this.#buffer.subarray(0, this.#bufferedBytes);
+    this.#buffer = NOTHING;
+    this.#bufferedBytes = 0;
+    return bytes;
+  }
+
+  #finish(rest: Buffer, events: (SseEvent | SsePart)[]): void {
+    const length = this.#bufferedBytes + rest.length;
+    if (!this.#large && length > this.limits.maxEventBytes) this.#beginLarge(rest, events);
+    else if (this.#large || this.#bufferedBytes > 0) this.#append(rest, events);
+    const raw = this.#bufferedBytes > 0 ? this.#take() : rest;
+    const event = this.#large ? this.#large.end(events) : eventOf(raw, this.#isFirst);
+    this.#large = undefined;
     this.#isFirst = false;
     if (event) events.push(event);
+  }
+}
+
+const DATA = 'data:';
+
+/** Reads the data of an event whose bytes are passed on. */
+class LargeEvent {
+  readonly outline = new JsonOutline();
+  bytes = 0;
+  hasData = false;
+  /** The start of the current line, until its field is known. */
+  private field = '';
+  private line: 'start' | 'data' | 'other' = 'start';
+
+  constructor(private readonly name: string | undefined) {}
+
+  add(bytes: Buffer): void {
+    this.bytes += bytes.length;
+    for (let at = 0; at < bytes.length;) {
+      if (this.line === 'start') {
+        this.readField(bytes[at++]!);
+        continue;
+      }
+      const lf = bytes.indexOf(LF, at);
+      const line = bytes.subarray(at, lf === -1 ? bytes.length : lf);
+      const cr = line.indexOf(CR);
+      const end = cr === -1 ? at + line.length : at + cr;
+      if (this.line === 'data') this.outline.write(bytes.subarray(at, end));
+      at = end;
+      if (end < bytes.length) this.line = 'start';
+    }
+  }
+
+  /** Takes back the last part, which may end the answer. */
+  end(parts: (SseEvent | SsePart)[]): SseEvent {
+    const last = parts.at(-1);
+    const raw = last && isPart(last) ? last.raw : NOTHING;
+    if (raw !== NOTHING) parts.pop();
+    const event = { data: this.outline.text(), raw, largeBytes: this.bytes };
+    return this.name === undefined ? event : { event: this.name, ...event };
+  }
+
+  private readField(byte: number): void {
+    if (byte === LF || byte === CR) {
+      this.field = '';
+      return;
+    }
+    this.field += String.fromCharCode(byte);
+    if (this.field === DATA) this.begin('data');
+    else if (!DATA.startsWith(this.field)) this.begin('other');
+  }
+
+  private begin(line: 'data' | 'other'): void {
+    this.line = line;
+    this.field = '';
+    this.hasData ||= line === 'data';
   }
 }
 

@@ -317,15 +317,20 @@ describe('a provider response', () => {
 });
 
 describe('a stream', () => {
-  it('is read up to 4 MiB if an event does not end', async () => {
+  it('is passed on up to 64 MiB if an event does not end, or read up to 256 KiB if it must be translated', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       begin(response);
       response.write('data: ');
       sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
     };
-    expectUnavailable(await ask(await model(), { stream: true }), /more than 4 MiB/);
+    const { status, text } = await streamed(await model());
+    expect([status, text.slice(-2_000)]).toEqual([200, expect.stringContaining('more than 64 MiB')]);
     await until(() => provider.aborted === 1);
+    expect(sent.bytes).toBeLessThan(80 * MIB);
+    const translated = await streamed(await model(), '/model/v1/messages');
+    expect([translated.status, translated.text]).toEqual([503, expect.stringContaining('more than 256 KiB')]);
+    await until(() => provider.aborted === 2);
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
@@ -368,13 +373,13 @@ describe('a stream', () => {
     expect([status, text.includes('at last'), text.length < 1_000]).toEqual([200, true, true]);
   });
 
-  it('is read up to 4 MiB if one comment has millions of lines', async () => {
+  it('is read up to 256 KiB if one comment has millions of lines', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       begin(response);
       sent = flood(response, Buffer.from(':\n'.repeat(32 * 1024)));
     };
-    expectUnavailable(await ask(await model(), { stream: true }), /more than 4 MiB/);
+    expectUnavailable(await ask(await model(), { stream: true }), /more than 256 KiB/);
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
@@ -458,7 +463,7 @@ describe('a stream', () => {
     it('ends with an error if it must be translated', async () => {
       provider.answer = (_call, response) => floodCalls(response);
       const text = await received(await model(), '/model/v1/messages');
-      expect(text).toContain('more than 10000 parts');
+      expect(text).toContain('more than 1000 parts');
     }, 120_000);
   });
 
