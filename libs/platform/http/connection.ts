@@ -1,6 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { DISCARD_BYTES, DISCARD_MS } from './body.reader';
+import type { ReadTurns } from './read-turns';
+import type { ServiceRequest } from './request-context';
 
 const HEADERS_END = '\r\n\r\n';
 
@@ -33,16 +35,24 @@ export class Connection {
   private progressAt = 0;
   /** Bytes that arrived after the connection was half-closed. */
   private discarded = 0;
+  private isWaitingForTurn = false;
 
   /** Call it for the server's event `connection`. */
   constructor(
     private readonly socket: Socket,
+    private readonly turns: ReadTurns,
     private readonly handle: RequestListener,
   ) {
     const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
     if (!parse) throw new Error('The HTTP server of this version of Node does not listen for data.');
     socket.off('data', parse);
-    socket.on('data', (bytes: Buffer) => this.read(bytes, parse));
+    socket.on('data', (bytes: Buffer) => {
+      this.read(bytes, parse);
+      if (!this.turns.take(bytes.length)) this.waitForTurn();
+    });
+    const resume = socket.resume.bind(socket);
+    // called by Node whenever a part of a body has been read
+    socket.resume = () => (this.isWaitingForTurn ? socket : resume());
     const destroySoon = socket.destroySoon.bind(socket);
     // called by Node after the last response
     socket.destroySoon = () => (this.isReceiving ? this.linger() : destroySoon());
@@ -128,6 +138,18 @@ export class Connection {
     if (rest.length === 0) return;
     this.socket.pause();
     this.socket.unshift(rest);
+  }
+
+  /** Stops reading until it is the caller's turn. */
+  private waitForTurn(): void {
+    if (this.isWaitingForTurn || this.socket.destroyed) return;
+    this.isWaitingForTurn = true;
+    this.socket.pause();
+    const { user } = (this.current?.request ?? {}) as Partial<ServiceRequest>;
+    this.turns.wait([user?.orgId ?? this.socket.remoteAddress ?? ''], () => {
+      this.isWaitingForTurn = false;
+      this.socket.resume();
+    });
   }
 
   private discard(bytes: Buffer): void {

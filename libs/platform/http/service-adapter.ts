@@ -6,6 +6,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import { Problem } from '#platform/problem';
 import { Connection } from './connection';
+import { ReadTurns } from './read-turns';
 import { pathOf, type ServiceRequest } from './request-context';
 import { sendBytes, StreamedBody } from './streamed-body';
 
@@ -81,8 +82,10 @@ export class ServiceAdapter extends ExpressAdapter {
     });
     // closes connections that are idle before their first request
     server.timeout = this.stallMs;
+    const turns = new ReadTurns();
     server.on('connection', (socket) => {
-      const connection = new Connection(socket, (request, response) => {
+      turns.accepted();
+      const connection = new Connection(socket, turns, (request, response) => {
         const fault = faultOf(request);
         if (fault) writeProblem(response, fault);
         else this.start(request, response, () => (this.mountedAt(request) ?? express)(request, response));
