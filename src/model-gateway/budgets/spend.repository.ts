@@ -63,7 +63,10 @@ export class SpendRepository {
     return this.reserved.get(subject)?.usd ?? 0;
   }
 
-  /** Reserves US dollars for a call. Returns a function that changes the amount, and for null releases it, once and for all. */
+  /**
+   * Reserves US dollars for a call. Returns a function that changes the amount. Call it with null to release the reservation. Later
+   * calls do nothing.
+   */
   reserve(subjects: readonly string[], usd: number): (usd: number | null) => void {
     let reservedUsd = usd;
     let reserved = subjects;

@@ -64,6 +64,7 @@ describe('an answer', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
     expect(factsOf(chat({ content: parts, tool_calls: [call, null, 7] }, { usage }), 'chat')).toEqual({
       usage: { inputTokens: 3, outputTokens: 4, cachedInputTokens: null, cacheWriteTokens: null },
+      isUsageFinal: true,
       id: 'c1',
       model: 'u',
       finishReason: 'stop',

@@ -90,6 +90,7 @@ export function translateAnswer(
     // the texts of an outline are cut
     ...(isOutline ? { ...contents, text: '', toolCalls: [] } : contents),
     usage,
+    isUsageFinal: true,
     id: nameOf(answer.id) ?? null,
     model: nameOf(answer.model) ?? null,
   };

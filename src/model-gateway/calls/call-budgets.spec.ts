@@ -4,8 +4,9 @@ import type { Database } from '#platform/db';
 import type { Problem } from '#platform/problem';
 import { firstDayOf, SpendRepository, type SpendRow } from '../budgets/spend.repository';
 import type { KeyLimits } from '../keys/key-limits.repository';
-import type { CalledModel } from '../models/model-directory';
-import { CallBudgets, type Spending } from './call-budgets';
+import type { CalledModel, CalledTarget } from '../models/model-directory';
+import type { CallFormat } from './call.types';
+import { CallBudgets, mostUsage, type Spending } from './call-budgets';
 import { boundOf } from './request-bound';
 
 const month = firstDayOf(new Date());
@@ -66,6 +67,32 @@ describe('a reservation', () => {
     expect(cache.reservedBy('b')).toBeCloseTo(1, 6);
     changes.forEach((change) => change(null));
     expect([cache.reservedBy('a'), cache.reservedBy('b')]).toEqual([0, 0]);
+  });
+});
+
+describe('a limit that only newer servers read', () => {
+  const outputOf = (url: string, format: CallFormat, request: object, kind = 'openai'): number | null => {
+    const limits = { price: null, max_input_tokens: null, max_output_tokens: null };
+    const target = { ...limits, upstream_model: 'u', provider: { kind, base: new URL(url) } };
+    const prices = { table: {}, contextOf: () => null } as unknown as ModelPrices;
+    const bound = boundOf(request as never, 4, format);
+    return mostUsage(target as unknown as CalledTarget, format, bound, prices).outputTokens;
+  };
+
+  it.each<[string, number]>([
+    ['https://api.openai.com/v1', 1],
+    ['https://eu.api.openai.com/v1', 1],
+    ['https://x.openai.azure.com/openai/v1', 1],
+    ['https://vllm.example/v1', 128_000],
+    ['https://api.openai.com.evil.example/v1', 128_000],
+    ['https://notapi.openai.com/v1', 128_000],
+  ])('at %s leaves at most %d tokens', (url, tokens) => {
+    expect(outputOf(url, 'chat', { max_completion_tokens: 1 })).toBe(tokens);
+    expect(outputOf(url, 'messages', { max_tokens: 1 })).toBe(tokens);
+    expect(outputOf(url, 'chat', { max_tokens: 1, max_completion_tokens: 1 })).toBe(1);
+    expect(outputOf(url, 'responses', { max_output_tokens: 1 })).toBe(1);
+    expect(outputOf(url, 'chat', { max_completion_tokens: 1 }, 'anthropic')).toBe(1);
+    expect(outputOf(url, 'messages', { max_tokens: 1 }, 'anthropic')).toBe(1);
   });
 });
 

@@ -6,7 +6,7 @@ import { SpendRepository } from '../budgets/spend.repository';
 import { DEFAULT_MAX_TOKENS } from '../formats/chat-to-messages';
 import { NO_USAGE, type Usage } from '../formats/usage';
 import type { KeyLimits } from '../keys/key-limits.repository';
-import type { CalledModel, CalledTarget } from '../models/model-directory';
+import type { CalledModel, CalledProvider, CalledTarget } from '../models/model-directory';
 import type { CallFormat, RequestBound, Reservation } from './call.types';
 import { NO_RETRY, quotaExhausted } from './call-failure';
 import { mostTokens } from './request-bound';
@@ -94,10 +94,10 @@ export class CallBudgets {
     const raise = async (nextUsd: number): Promise<boolean> => {
       const spent = await this.spentOf(budgets);
       const replacedUsd = heldUsd - keptUsd;
-      const isReserved = this.statesOf(budgets, spent).some((one) =>
+      const isTaken = this.statesOf(budgets, spent).some((one) =>
         isAllReserved({ ...one, reservedUsd: one.reservedUsd - replacedUsd }),
       );
-      return !isReserved && hold(nextUsd);
+      return !isTaken && hold(nextUsd);
     };
     return {
       next: (target) => {
@@ -167,19 +167,24 @@ function spentProblem({ noun, usd }: Budget): Problem {
  * @param callUsd the reservation of the call
  */
 function reservedProblem({ noun, usd, leftUsd }: BudgetState, callUsd: number): Problem {
-  const detail =
+  return new ReservedProblem(
     `Calls in flight have reserved the rest of the monthly budget of ${noun} (${rounded(leftUsd)} of ${usd} US dollars). ` +
-    `Try again in ${RESERVED_SECONDS} s, when some of them have ended. Each call reserves the most that it can cost, ` +
-    `for this one ${rounded(callUsd)} US dollars: \`max_tokens\` times \`n\`, or without \`max_tokens\` the largest response ` +
-    "of the model. Send a lower `max_tokens` to run more calls at once, or ask an admin to set `max_output_tokens` in the model's targets.";
-  return problem.rateLimited(detail, RESERVED_SECONDS);
+      `Try again in ${RESERVED_SECONDS} s. This call would reserve ${rounded(callUsd)} US dollars. ` +
+      'Send a lower `max_tokens` to reserve less.',
+  );
+}
+
+/** The problem of a budget that calls in flight have reserved. */
+class ReservedProblem extends Problem {
+  constructor(detail: string) {
+    super('rate_limited', detail, { headers: { 'Retry-After': String(RESERVED_SECONDS) } });
+  }
 }
 
 const rounded = (usd: number): number => Number(usd.toPrecision(3));
 
 /** Tells whether a problem is that of a reserved budget, which clients may retry. */
-export const isReserved = ({ code, headers }: Problem): boolean =>
-  code === 'rate_limited' && !('X-Should-Retry' in headers);
+export const isReserved = (error: Problem): boolean => error instanceof ReservedProblem;
 
 function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
   const names = targets.map(({ upstream_model }) => upstream_model).join(', ');
@@ -189,7 +194,7 @@ function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
   );
 }
 
-/** Returns the most tokens that a request can use with a target, of those with the same number the most expensive. */
+/** Returns the largest possible usage; on a tie, the more expensive kind of tokens. */
 export function mostUsage(
   target: CalledTarget,
   format: CallFormat,
@@ -199,7 +204,8 @@ export function mostUsage(
   const { upstream_model: model, provider, max_input_tokens, max_output_tokens } = target;
   // translated requests always have a limit
   const isTranslated = provider.kind === 'anthropic' && format !== 'messages';
-  const maxTokens = bound.maxTokens ?? (isTranslated ? DEFAULT_MAX_TOKENS : null);
+  const limit = isIgnored(provider, format, bound) ? null : bound.maxTokens;
+  const maxTokens = limit ?? (isTranslated ? DEFAULT_MAX_TOKENS : null);
   const tokens = mostTokens(
     { ...bound, maxTokens },
     {
@@ -214,6 +220,14 @@ export function mostUsage(
   const usd = (one: Usage): number => costOfCall(target, one, prices) ?? 0;
   return usd(cached) > usd(usage) ? cached : usage;
 }
+
+/** The hosts that surely read `max_completion_tokens`. */
+const NEWER_LIMIT_HOST = /(?:^|\.)(?:api\.openai\.com|openai\.azure\.com)$/;
+
+/** Tells whether a provider may ignore the limit of a request, because it receives only `max_completion_tokens`. */
+const isIgnored = ({ kind, base }: CalledProvider, format: CallFormat, { isNewerLimit }: RequestBound) =>
+  // messages are translated to chat completions with this limit
+  kind === 'openai' && (isNewerLimit || format === 'messages') && !NEWER_LIMIT_HOST.test(base.hostname);
 
 type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
 

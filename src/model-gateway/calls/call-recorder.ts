@@ -37,16 +37,21 @@ export class CallRecorder {
   ): Promise<Recorded> {
     const { facts, isCached, error } = outcome;
     const { target, lost } = call.progress;
+    const { inputTokens, outputTokens } = facts.usage;
     // an answer that broke off may have reported only the usage at its start
-    const isEstimated = answeredLength !== null && (facts.usage.inputTokens === null || error !== null);
+    const isIncomplete = error !== null && (!facts.isUsageFinal || outputTokens === null);
+    const isEstimated = answeredLength !== null && (inputTokens === null || isIncomplete);
     const answered = isEstimated ? this.estimate(call, outcome, answeredLength) : facts.usage;
     const isFree = isCached || !target || (error !== null && answeredLength === null);
     const answeredUsd = isFree ? 0 : costOfCall(target, answered, this.prices);
     const lostUsages = lost.map(({ target: one, reported }) =>
       completedUsage(reported, mostUsage(one, call.format, call.facts.bound, this.prices)),
     );
-    const lostUsd = lostUsages.reduce<number | null>(
-      (sum, usage, index) => sumOrNull(sum, costOfCall(lost[index]!.target, usage, this.prices)),
+    const lostUsds = lostUsages.map((usage, index) => costOfCall(lost[index]!.target, usage, this.prices));
+    const lostUsd = lostUsds.reduce(sumOrNull, 0);
+    const isAssumed = lost.map(({ reported: one }) => one.inputTokens === null || one.outputTokens === null);
+    const assumedUsd = lostUsds.reduce<number>(
+      (sum, usd, index) => sum + (isAssumed[index] ? (usd ?? 0) : 0),
       0,
     );
     const recorded: Recorded = {
@@ -57,8 +62,8 @@ export class CallRecorder {
       ...recorded,
       call,
       outcome,
-      isEstimated: isEstimated || lost.length > 0,
-      estimatedUsd: (isEstimated ? (answeredUsd ?? 0) : 0) + (lostUsd ?? 0),
+      isEstimated: isEstimated || isAssumed.includes(true),
+      estimatedUsd: (isEstimated ? (answeredUsd ?? 0) : 0) + assumedUsd,
       startedAt,
       endedAt: Date.now(),
     };

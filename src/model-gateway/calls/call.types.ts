@@ -47,6 +47,8 @@ export interface RequestBound {
   answers: number;
   /** Maximum tokens of each answer. Null if the request does not limit them. */
   maxTokens: number | null;
+  /** Whether `max_completion_tokens` is the only limit, which some servers ignore. */
+  isNewerLimit: boolean;
   /** Whether the provider continues after its response, so that disconnecting does not stop it. */
   isInBackground: boolean;
 }
@@ -66,6 +68,8 @@ export interface RequestFacts {
 /** Facts about an answer, for usage and spans. */
 export interface AnswerFacts {
   usage: Usage;
+  /** Whether the usage is that of the whole answer, not a count from its start. */
+  isUsageFinal: boolean;
   id: string | null;
   /** The model that answered, by its name at the provider. */
   model: string | null;
@@ -78,6 +82,7 @@ export interface AnswerFacts {
 
 export const NO_FACTS: AnswerFacts = {
   usage: NO_USAGE,
+  isUsageFinal: false,
   id: null,
   model: null,
   finishReason: null,

@@ -35,6 +35,8 @@ describe('the most tokens of an answer', () => {
     [{ generation_config: { max_tokens: 1 } }, UNKNOWN],
     [{ max_tokens: 5, n: 8 }, 40],
     [{ max_tokens: 5, n: 2, best_of: 8 }, 40],
+    [{ max_tokens: 5, N: 8 }, 40],
+    [{ max_tokens: 5, n: 2, Best_Of: 8 }, 40],
     [{ max_tokens: 5, n: null }, 5],
     ...['8', 0, -1, 1.5, {}].map((n): [object, number] => [{ max_tokens: 5, n }, 5 * 128]),
     [{ max_tokens: 5, thinking: { type: 'enabled', budget_tokens: 9 } }, 9, 'messages'],

@@ -16,6 +16,11 @@ const LIMITS: Readonly<Record<CallFormat, readonly string[]>> = {
   messages: ['max_tokens'],
   embeddings: [],
 };
+/** The limit of chat completions that some servers ignore, because it is newer than `max_tokens`. */
+const NEWER_LIMIT = 'max_completion_tokens';
+const NO_LIMIT = { maxTokens: null, isNewerLimit: false };
+/** The members with a number of answers. */
+const ANSWERS: ReadonlySet<string> = new Set(['n', 'best_of']);
 const ALL_LIMITS: ReadonlySet<string> = new Set(Object.values(LIMITS).flat());
 
 /** Members that bring more input than the request contains: earlier answers, prompts, files and searches. */
@@ -47,8 +52,8 @@ export function boundOf(request: JsonObject, bytes: number, format: CallFormat):
     isInputOpen: content.isOpen || runsTools || STORED.some((name) => !isAbsent(request[name])),
     rounds: runsTools ? TOOL_ROUNDS : 1,
     writesCache: content.isCached || [request, ...tools].some(({ cache_control: one }) => !isAbsent(one)),
-    answers: format === 'embeddings' ? 0 : Math.max(answersIn(request.n), answersIn(request.best_of)),
-    maxTokens: maxTokensOf(request, format),
+    answers: format === 'embeddings' ? 0 : answersOf(request),
+    ...limitOf(request, format),
     isInBackground: !isAbsent(request.background) && request.background !== false,
   };
 }
@@ -57,25 +62,30 @@ export function boundOf(request: JsonObject, bytes: number, format: CallFormat):
  * Returns the largest limit of an answer that a request names, or null if it names none, or one that is not a positive integer,
  * which some providers take as no limit. Names are compared without case, as some providers do.
  */
-function maxTokensOf(request: JsonObject, format: CallFormat): number | null {
+function limitOf(request: JsonObject, format: CallFormat): Pick<RequestBound, 'maxTokens' | 'isNewerLimit'> {
   // rejected tokens of a prediction are charged too
-  if (!isAbsent(request.prediction)) return null;
+  if (!isAbsent(request.prediction)) return NO_LIMIT;
   let largest = tokensOf(objectOf(request.thinking).budget_tokens) ?? 0;
-  let isLimited = false;
+  const limits = new Set<string>();
   for (const [name, value] of Object.entries(request)) {
     if (isAbsent(value) || !ALL_LIMITS.has(name.toLowerCase())) continue;
     const tokens = tokensOf(value);
-    if (tokens === null || tokens === 0) return null;
+    if (tokens === null || tokens === 0) return NO_LIMIT;
     largest = Math.max(largest, tokens);
-    isLimited ||= LIMITS[format].includes(name);
+    if (LIMITS[format].includes(name)) limits.add(name);
   }
-  return isLimited ? largest : null;
+  if (limits.size === 0) return NO_LIMIT;
+  return { maxTokens: largest, isNewerLimit: limits.size === 1 && limits.has(NEWER_LIMIT) };
 }
 
-function answersIn(value: unknown): number {
-  if (isAbsent(value)) return 1;
-  const count = tokensOf(value);
-  return count === null || count === 0 ? ANSWERS_MAX : count;
+/** Returns the largest number of answers that a request names, in any case. */
+function answersOf(request: JsonObject): number {
+  let answers = 1;
+  for (const [name, value] of Object.entries(request)) {
+    if (isAbsent(value) || !ANSWERS.has(name.toLowerCase())) continue;
+    answers = Math.max(answers, tokensOf(value) || ANSWERS_MAX);
+  }
+  return answers;
 }
 
 /** What messages and their parts contain besides text. */

@@ -77,6 +77,46 @@ describe.each(SHAPES)('%s', (_, more) => {
   });
 });
 
+describe('the usage of a stream', () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 2 };
+  const ended = delta({}, { finish_reason: 'stop' });
+  const withUsage = (text: string): string => JSON.stringify({ ...(JSON.parse(text) as object), usage });
+  const onlyUsage = JSON.stringify({ choices: [], usage });
+  const early = { input_tokens: 7, output_tokens: 1 };
+  const started = JSON.stringify({ type: 'message_start', message: { usage: early } });
+  const stopped = (more: object): string =>
+    JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...more });
+  const response = (type: string, more: object = {}): string =>
+    JSON.stringify({ type, response: { id: 'r', usage: early, ...more } });
+  const anthropic = { kind: 'anthropic' } as const;
+
+  it.each<[boolean, string, Partial<StreamRequest>, string[]]>([
+    [false, 'each chunk of a chat completion', {}, [withUsage(delta({ content: 'x' }))]],
+    [false, 'a chunk before the last one', {}, [withUsage(delta({ content: 'x' })), ended]],
+    [true, 'the last chunk', {}, [withUsage(ended)]],
+    [true, 'the chunk after it', {}, [ended, onlyUsage]],
+    [true, 'the chunk after it, for messages', { format: 'messages' }, [ended, onlyUsage]],
+    [false, 'an earlier chunk, for messages', { format: 'messages' }, [withUsage(delta({ content: 'x' }))]],
+    [false, 'the start of a message', anthropic, [started]],
+    [false, 'the start of a message whose end has none', anthropic, [started, stopped({})]],
+    [true, 'the end of a message', anthropic, [started, stopped({ usage: { output_tokens: 2 } })]],
+    [
+      ...[true, 'the end of a message, untranslated'],
+      ...[{ ...anthropic, format: 'messages' }, [started, stopped({ usage: { output_tokens: 2 } })]],
+    ] as [boolean, string, Partial<StreamRequest>, string[]],
+    [false, 'the start of a response', { format: 'responses' }, [response('response.in_progress')]],
+    [true, 'the end of a response', { format: 'responses' }, [response('response.completed')]],
+    [
+      ...[true, 'a failed response', { format: 'responses' }],
+      [response('response.failed', { error: { code: 'server_error', message: 'x' } })],
+    ] as [boolean, string, Partial<StreamRequest>, string[]],
+  ])('is final: %s, from %s', (isFinal, _, more, events) => {
+    const shape = shapeOf(more);
+    pushed(shape, ...events);
+    expect(shape.facts.isUsageFinal).toBe(isFinal);
+  });
+});
+
 describe('an untranslated chat completion', () => {
   it('keeps the bytes of its events, and returns the last ones at the end', () => {
     const shape = shapeOf({});

@@ -38,6 +38,8 @@ export function streamTranslationOf(stream: StreamRequest): StreamTranslation {
 export abstract class StreamTranslation {
   protected readonly answer: StreamedAnswer;
   protected abstract readonly usage: Usage;
+  /** Whether the usage has arrived with the end of the answer. Some servers send counts before it. */
+  protected abstract readonly isUsageFinal: boolean;
   /** The last event of the provider's format. */
   protected readonly lastEvent: SseEvent = DONE;
   /** Whether the bytes of the provider's events are passed on. */
@@ -55,7 +57,7 @@ export abstract class StreamTranslation {
 
   /** The facts about the answer so far. */
   get facts(): AnswerFacts {
-    return this.answer.facts(this.usage);
+    return this.answer.facts(this.usage, this.isUsageFinal);
   }
 
   /** Characters of text and arguments so far, from which tokens are estimated if the answer breaks off. */
@@ -115,6 +117,7 @@ export abstract class StreamTranslation {
 /** Chat completions from a provider of the same format. Their bytes are not changed. */
 class NativeChat extends StreamTranslation {
   protected usage: Usage = NO_USAGE;
+  protected isUsageFinal = false;
 
   push(event: SseEvent): Buffer {
     const { data, raw } = event;
@@ -126,6 +129,7 @@ class NativeChat extends StreamTranslation {
     this.addLarge(event);
     if (!isObject(chunk.usage)) return raw;
     this.usage = usageOfChat(chunk);
+    this.isUsageFinal = this.isFinished;
     const isOnlyUsage = listOf(chunk.choices).length === 0;
     // the gateway, not the client, requested this chunk
     return isOnlyUsage && !this.stream.includesUsage ? NOTHING : raw;
@@ -134,6 +138,7 @@ class NativeChat extends StreamTranslation {
 
 /** Chat completions for a client that speaks Anthropic's messages. */
 class ChatAsMessages extends StreamTranslation {
+  protected isUsageFinal = false;
   private readonly events = new MessageEvents();
 
   push(event: SseEvent): Buffer {
@@ -144,6 +149,7 @@ class ChatAsMessages extends StreamTranslation {
     }
     const chunk = eventObject(event);
     this.answer.addChunk(chunk);
+    if (isObject(chunk.usage)) this.isUsageFinal = this.isFinished;
     return encodeEvents(this.events.push(chunk));
   }
 
@@ -197,6 +203,10 @@ class MessagesAsChat extends StreamTranslation {
   protected get usage(): Usage {
     return this.chunks.usage;
   }
+
+  protected get isUsageFinal(): boolean {
+    return this.chunks.isUsageFinal;
+  }
 }
 
 const responsesOf = (request: string): ResponseEvents => new ResponseEvents(parsedObject(request) ?? {});
@@ -210,6 +220,7 @@ const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
 /** Responses from a provider of the same format. Their bytes are not changed. */
 class NativeResponses extends StreamTranslation {
   protected usage: Usage = NO_USAGE;
+  protected isUsageFinal = false;
 
   push(sse: SseEvent): Buffer {
     const event = eventObject(sse);
@@ -220,6 +231,7 @@ class NativeResponses extends StreamTranslation {
     const response = objectOf(event.response);
     this.answer.describe(response.id, response.model, response.status);
     this.usage = usageOfResponses(response);
+    this.isUsageFinal = true;
     if (event.type === 'response.failed') this.failure = failureOf(response);
     return this.complete(sse);
   }
@@ -238,6 +250,10 @@ class NativeMessages extends StreamTranslation {
 
   protected get usage(): Usage {
     return this.chunks.usage;
+  }
+
+  protected get isUsageFinal(): boolean {
+    return this.chunks.isUsageFinal;
   }
 }
 

@@ -76,14 +76,14 @@ export class StreamedAnswer {
     for (const call of listOf(delta.tool_calls)) if (isObject(call)) this.addCall(call);
   }
 
-  facts(usage: Usage): AnswerFacts {
+  facts(usage: Usage, isUsageFinal: boolean): AnswerFacts {
     const { id, model, finishReason, text } = this;
     const toolCalls = [...this.calls.values()].map((call) => ({
       id: call.id,
       type: 'function',
       function: { name: call.name, arguments: call.arguments },
     }));
-    return { usage, id, model, finishReason, text, toolCalls };
+    return { usage, isUsageFinal, id, model, finishReason, text, toolCalls };
   }
 
   private addChoice({ index: at, finish_reason: reason }: JsonObject): void {

@@ -33,6 +33,7 @@ export class ChatChunks {
   #usage: JsonObject = {};
   #hasRole = false;
   #isFinished = false;
+  #isUsageFinal = false;
   #isDone = false;
 
   /** Whether the message is complete. */
@@ -43,6 +44,11 @@ export class ChatChunks {
   /** Whether the message has its stop reason. A stream that ends earlier was cut off. */
   get isFinished(): boolean {
     return this.#isFinished;
+  }
+
+  /** Whether the usage has arrived with the stop reason. The one at the start of a message is too small. */
+  get isUsageFinal(): boolean {
+    return this.#isUsageFinal;
   }
 
   /** The usage so far. The output counts are final once the message is complete. */
@@ -123,6 +129,8 @@ export class ChatChunks {
 
   #finish(delta: JsonObject, usage: unknown): JsonObject[] {
     this.#addUsage(usage);
+    const hasUsage = numberOf(objectOf(usage).output_tokens) !== undefined;
+    this.#isUsageFinal ||= hasUsage && nameOf(delta.stop_reason) !== undefined;
     if (nameOf(delta.stop_reason) === undefined || this.#isFinished) return [];
     this.#isFinished = true;
     const refusal = refusalOf(delta);

@@ -44,7 +44,7 @@ function longestAnswer(text: string): number {
   const limits = [...text.matchAll(/"max_(?:completion_|output_)?tokens":"?(\d+)/gi)].map(([, n]) =>
     Number(n),
   );
-  const answers = Number(/"n":(\d+)/.exec(text)?.[1] ?? 1);
+  const answers = Number(/"(?:n|best_of)":(\d+)/i.exec(text)?.[1] ?? 1);
   return (
     (limits.length === 0 || limits.includes(1) ? Math.max(LONGEST_ANSWER, ...limits) : Math.max(...limits)) *
     answers
@@ -83,6 +83,17 @@ const TRICKS: Record<string, Trick> = {
     answer: answered,
   },
   'with several answers': { body: chat({ max_tokens: 12_500, n: 8 }), answer: answered },
+  'with several answers, in other letters': { body: chat({ max_tokens: 1_000, N: 128 }), answer: answered },
+  'with a best of several answers, in other letters': {
+    body: chat({ max_tokens: 1_000, Best_Of: 128 }),
+    answer: answered,
+  },
+  'with a limit that older servers ignore': { body: chat({ max_completion_tokens: 1 }), answer: answered },
+  'with a limit that is translated to one that older servers ignore': {
+    path: '/model/v1/messages',
+    body: chat({ max_tokens: 1 }),
+    answer: answered,
+  },
   'with a limit of another format': { body: chat({ max_output_tokens: 1 }), answer: answered },
   'with a limit that is a text': { body: chat({ max_tokens: '1' }), answer: answered },
   'with a limit twice': {
@@ -228,7 +239,7 @@ describe('a budget of $1 costs at most $1 and one call', () => {
     expect([status, body.code, body.error.code, headers.get('retry-after')]).toEqual([
       ...[429, 'rate_limited', 'rate_limited', '5'],
     ]);
-    expect(body.detail).toMatch(/reserved.*max_tokens.*max_output_tokens/);
+    expect(body.detail).toMatch(/reserved.*Try again in 5 s.*would reserve.*max_tokens/);
     held.splice(0).forEach((answer) => answer());
     expect((await first).status).toBe(200);
     const others = Array.from({ length: 10 }, () => ask({ max_tokens: 1_000 }));

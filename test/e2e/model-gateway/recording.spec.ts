@@ -69,10 +69,12 @@ describe('a call', () => {
   };
 
   /** Starts a stream, and waits for its response headers. */
-  async function startStream(url: string, name: string) {
+  async function startStream(url: string, name: string, more: object = {}) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const request = http.request(url + COMPLETIONS, { method: 'POST', headers });
-    request.on('error', () => undefined).end(JSON.stringify({ model: name, messages, stream: true }));
+    request
+      .on('error', () => undefined)
+      .end(JSON.stringify({ model: name, messages, stream: true, ...more }));
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     response.on('error', () => undefined);
     return { request, response };
@@ -193,6 +195,25 @@ describe('a call', () => {
     expect(output_tokens).toBeLessThan(LARGEST_ANSWER);
   });
 
+  it('is charged the reported usage if its client disconnects before the end mark', async () => {
+    const name = await model();
+    const usage = { prompt_tokens: 7, completion_tokens: 2 };
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, { id: 'c', choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] });
+      send(response, { id: 'c', choices: [], usage });
+    };
+    const { request, response } = await startStream(app.url, name, {
+      stream_options: { include_usage: true },
+    });
+    let text = '';
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await until(() => text.includes('completion_tokens'));
+    request.destroy();
+    await until(async () => (await total()).call_count === 1);
+    expect(await total()).toMatchObject({ input_tokens: 7, output_tokens: 2, estimated_count: 0 });
+  });
+
   it('does not get a response that was cached for other headers of its format', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     const by = app.api(key);
@@ -276,8 +297,13 @@ describe('a call', () => {
     provider.answer = (_call, response) => json(response, unusable);
     expect((await ask(name)).status).toBe(503);
     const input_tokens = input ?? 2 * JSON.stringify({ model: name, messages }).length;
-    const { cost_usd, ...counts } = await total();
-    expect(counts).toMatchObject({ call_count: 1, failed_count: 1, input_tokens, output_tokens: output });
+    const { cost_usd, estimated_usd, ...counts } = await total();
+    const estimated_count = input === undefined ? 1 : 0;
+    expect(counts).toMatchObject({
+      ...{ call_count: 1, failed_count: 1, estimated_count },
+      ...{ input_tokens, output_tokens: output },
+    });
+    expect(estimated_usd).toBe(estimated_count * cost_usd);
     expect(cost_usd).toBeCloseTo((input_tokens * 2 + output * 10) / 1e6, 12);
     expect(await reservedOf(name)).toBe(0);
   });
