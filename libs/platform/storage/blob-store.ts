@@ -31,6 +31,8 @@ export interface WrittenBlob {
   readonly row: BlobRow;
   /** Stops the heartbeat. @internal */
   readonly stop: () => void;
+  /** Ends the reservation of the bytes. @internal */
+  readonly release: () => void;
   /** Whether the last transaction that kept the bytes refers to this object. @internal */
   isKept: boolean;
 }
@@ -77,24 +79,24 @@ export class BlobStore {
    * @throws the errors of the source; 413 beyond the quota; 503 `storage_unavailable`
    */
   async write(scope: Tenant, bytes: AsyncIterable<Buffer>, expected?: number): Promise<WrittenBlob> {
-    const left = await this.quota.left(scope, expected);
+    const { grow, release } = await this.quota.reserve(scope, expected);
     const key = `${scope.orgId}/${randomUUID()}`;
-    await this.blobs.begin(scope, key);
-    const renewal = setInterval(() => void this.blobs.renew(key).catch(logMissedHeartbeat), RENEWAL_MS);
+    let renewal: NodeJS.Timeout | undefined;
     const stop = (): void => clearInterval(renewal);
     try {
-      const hashed = new Hashed(bytes, (size) => {
-        if (size > left) throw this.quota.exceeded(this.quota.quota! - left);
-      });
+      await this.blobs.begin(scope, key);
+      renewal = setInterval(() => void this.blobs.renew(key).catch(logMissedHeartbeat), RENEWAL_MS);
+      const hashed = new Hashed(bytes, grow);
       await this.storage.write(key, hashed);
       // A process that was suspended for too long may have completed an object after its deletion.
       if (!(await this.blobs.renew(key))) throw deletedMeanwhile();
       const { size, sha256, crc } = hashed;
       const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
-      return { sha256, size, orgId: scope.orgId, row, stop, isKept: false };
+      return { sha256, size, orgId: scope.orgId, row, stop, release, isKept: false };
     } catch (error) {
       stop();
       await this.deleteUnkept(key);
+      release();
       throw error;
     }
   }
@@ -103,7 +105,11 @@ export class BlobStore {
   async keepOrDiscard<Result>(written: readonly WrittenBlob[], work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
-      for (const one of written) await (one.isKept ? one.stop() : this.discard(one));
+      for (const one of written) {
+        if (!one.isKept) await this.discard(one);
+        one.stop();
+        one.release();
+      }
       return result;
     } catch (error) {
       for (const one of written) await this.discard(one);
@@ -112,9 +118,10 @@ export class BlobStore {
   }
 
   /** Deletes written bytes that no row refers to. If this fails, `deleteOrphans` does it later. */
-  discard(written: WrittenBlob): Promise<void> {
+  async discard(written: WrittenBlob): Promise<void> {
     written.stop();
-    return this.deleteUnkept(written.row.storage_key, written);
+    await this.deleteUnkept(written.row.storage_key, written);
+    written.release();
   }
 
   /** Keeps written bytes. If the organization already has them, its earlier object is used. */
@@ -133,7 +140,12 @@ export class BlobStore {
   async writeWithin(tx: Tx, scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
     const written = await this.write(scope, bytes);
     written.stop();
-    await this.keep(tx, scope, written);
+    try {
+      await this.keep(tx, scope, written);
+    } finally {
+      // the transaction counts the bytes now
+      written.release();
+    }
     return written;
   }
 

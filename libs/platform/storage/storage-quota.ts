@@ -40,6 +40,8 @@ export class StorageQuota {
   private readonly added = new WeakMap<Tx, Map<string, number>>();
   /** The bytes of organizations, up to a second old, for the check before an upload. The check before the commit is exact. */
   private readonly recent = new LoadingCache<number>();
+  /** The uploads that this process is receiving, by organization. */
+  private readonly uploads = new Map<string, Uploads>();
 
   /** @param quota in bytes; null for none */
   constructor(
@@ -53,15 +55,40 @@ export class StorageQuota {
   }
 
   /**
-   * Returns the number of bytes that still fit, as of the last second. Throws 413 if no byte fits, or fewer than expected.
+   * Reserves bytes of an upload, so that concurrent uploads do not fill the disk before their commits are checked. Throws 413 if
+   * they do not fit beside those of other uploads. Release the reservation when the bytes are counted or deleted.
    *
    * @param expected the number of bytes that will arrive, if it is known
    */
-  async left(scope: Tenant, expected = 1): Promise<number> {
-    if (this.quota === null) return Infinity;
-    const used = await this.recent.find(scope.orgId, () => this.usage.find(scope));
-    if (used + expected > this.quota) throw this.exceeded(used);
-    return this.quota - used;
+  async reserve(scope: Tenant, expected = 1): Promise<UploadReservation> {
+    const { quota } = this;
+    if (quota === null) return UNLIMITED;
+    const { orgId } = scope;
+    const used = await this.recent.find(orgId, () => this.usage.find(scope));
+    const uploads = this.uploads.get(orgId) ?? { used, bytes: 0, count: 0 };
+    uploads.used = Math.max(uploads.used, used);
+    if (uploads.used + uploads.bytes + expected > quota) throw this.exceeded(uploads.used, uploads.bytes);
+    this.uploads.set(orgId, uploads);
+    uploads.count++;
+    uploads.bytes += expected;
+    let reserved = expected;
+    let isReleased = false;
+    return {
+      grow: (size) => {
+        const more = size - reserved;
+        if (more <= 0) return;
+        const others = uploads.bytes - reserved;
+        if (uploads.used + others + size > quota) throw this.exceeded(uploads.used, others);
+        uploads.bytes += more;
+        reserved = size;
+      },
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        uploads.bytes -= reserved;
+        if (--uploads.count === 0) this.uploads.delete(orgId);
+      },
+    };
   }
 
   /**
@@ -77,16 +104,41 @@ export class StorageQuota {
     added.set(orgId, (added.get(orgId) ?? 0) + bytes);
   }
 
-  /** Returns the 413 for bytes that do not fit. */
-  exceeded(used: number): Problem {
+  /** Returns the 413 for bytes that do not fit. @param reserved the bytes of other uploads in progress */
+  private exceeded(used: number, reserved = 0): Problem {
+    const others =
+      reserved === 0
+        ? ''
+        : ` Other uploads in progress have reserved ${reserved} more. Wait for them, or send fewer bytes.`;
     return new Problem(
       'payload_too_large',
-      `The quota of your organization for files, packages and skills (FILE_QUOTA_BYTES) is ${this.quota} bytes, of which ${used} are used. The upload does not fit. Send fewer bytes, or ask the operator for a larger quota. See GET /registry/v1/usage.`,
+      `Your organization has used ${used} of ${this.quota} bytes (\`FILE_QUOTA_BYTES\`) for files, packages and skills.${others} The upload does not fit. Send fewer bytes, or ask the operator for a larger quota. See \`GET /registry/v1/usage\`.`,
     );
   }
 
   private async write(tx: Tx, orgId: string, bytes: number): Promise<void> {
     const used = await this.usage.add(tx, { orgId }, bytes);
+    const uploads = this.uploads.get(orgId);
+    if (uploads) uploads.used = Math.max(uploads.used, used);
     if (this.quota !== null && used > this.quota) throw this.exceeded(used - bytes);
   }
+}
+
+/** The bytes of an upload that count against the quota while it is in progress. */
+export interface UploadReservation {
+  /** Reserves more bytes once the upload has more than expected. Throws 413 if they do not fit. */
+  readonly grow: (size: number) => void;
+  /** Call it when the bytes are counted or deleted. Later calls do nothing. */
+  readonly release: () => void;
+}
+
+const UNLIMITED: UploadReservation = { grow: () => undefined, release: () => undefined };
+
+/** The uploads of an organization that are in progress. */
+interface Uploads {
+  /** The stored bytes, as last known. */
+  used: number;
+  /** The reserved bytes. */
+  bytes: number;
+  count: number;
 }

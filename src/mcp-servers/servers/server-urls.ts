@@ -77,7 +77,7 @@ export function newUrlFaults(
 ): FieldError[] {
   const missing = placeholdersIn(url ?? '').find((name) => !Object.hasOwn(parts, name));
   if (missing === undefined) return [];
-  const detail = `has {${missing}} in its query, which stands for a part that is not stored. Send the part itself, and write braces as %7B and %7D`;
+  const detail = `has the placeholder {${missing}}, but no value is stored for it. Send the query itself; write literal braces as %7B and %7D.`;
   return [{ pointer, detail }];
 }
 
@@ -109,11 +109,16 @@ export function patchedUrlColumns(
   next: Pick<ServerEntity, UrlColumn>,
   box: SecretBox,
 ): { columns: Partial<UrlColumns>; faults: FieldError[] } {
-  const stored = partsOf(row, box) ?? NO_PARTS;
+  // stored parts are kept even if they cannot be decrypted now
+  if (next.url === row.url && next.auth_token_url === row.auth_token_url) return { columns: {}, faults: [] };
+  const opened = partsOf(row, box);
+  const stored = opened ?? NO_PARTS;
   const faults: FieldError[] = [];
   const patched = (column: UrlColumn): { url: string | null; parts: HiddenParts } => {
     const [before, after] = [row[column], next[column]];
     if (after === null) return NO_URL;
+    const [name] = opened === null ? placeholdersIn(after) : [];
+    if (name !== undefined) faults.push({ pointer: POINTERS[column], detail: undecryptable(name) });
     if (after === before) return { url: after, parts: stored[column] };
     const detail = patchFault(before, after, stored[column]);
     if (detail !== null) faults.push({ pointer: POINTERS[column], detail });
@@ -130,13 +135,16 @@ export function patchedUrlColumns(
   return { columns, faults };
 }
 
+const undecryptable = (name: string): string =>
+  `has the placeholder {${name}}, whose stored value cannot be decrypted. Send the query itself, or ask the operator to restore \`SECRETS_KEY\`.`;
+
 function patchFault(before: string | null, after: string, parts: HiddenParts): string | null {
   const names = placeholdersIn(after);
   if (names.length === 0) return null;
   const known = before === null ? [] : placeholdersIn(before);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    return `has {${unknown}} in its query, which the stored URL does not have. Send the part itself, and write braces as %7B and %7D`;
+    return `has the placeholder {${unknown}}, but no value is stored for it. Send the query itself; write literal braces as %7B and %7D.`;
   }
   if (before !== null && originOf(after) !== originOf(before)) {
     return `must have its whole query instead of {${names[0]}}, because the URL's origin changed. Secrets are never sent to a new origin.`;

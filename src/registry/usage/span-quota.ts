@@ -140,9 +140,9 @@ export const today = (): string => new Date().toISOString().slice(0, 10);
 export const endOfDay = (): Date => new Date((Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS);
 
 function exceeded(quota: number, used: number, spans?: number): Error {
-  const size = spans === undefined ? '' : ` This export has ${spans}.`;
+  const size = spans === undefined ? ' The export was refused.' : ` This export has ${spans}.`;
   return problem.rateLimited(
-    `The quota of your organization (TELEMETRY_QUOTA_SPANS_PER_DAY) is ${quota} spans per day (UTC), of which ${used} are used.${size} Nothing of the export was stored. Send fewer spans, for example by sampling, wait until the next day, or ask the operator for a larger quota. See GET /registry/v1/usage.`,
+    `Your organization has used ${used} of ${quota} spans (\`TELEMETRY_QUOTA_SPANS_PER_DAY\`) today (UTC).${size} None of its spans were stored. Send fewer spans, for example by sampling, wait until the next day, or ask the operator for a larger quota. See \`GET /registry/v1/usage\`.`,
     Math.ceil((endOfDay().getTime() - Date.now()) / 1000),
   );
 }

@@ -81,7 +81,7 @@ describe('the quota of files, packages and skills', () => {
         ? await callers.uploadForm(callers.form(bytes), undefined, headers)
         : await callers.upload(bytes, {}, headers);
       expect([status, body.code]).toEqual([413, 'payload_too_large']);
-      expect(body.detail).toMatch(/FILE_QUOTA_BYTES.*10000 bytes.*9900 are used.*operator/);
+      expect(body.detail).toMatch(/has used 9900 of 10000 bytes \(`FILE_QUOTA_BYTES`\).*operator/);
     }
     await callers.untilCounts({ files: 1, versions: 1, blobs: 1, writes: 0, complete: 1, incomplete: 0 });
     await callers.created(bytesOf(100));
@@ -112,11 +112,29 @@ describe('the quota of files, packages and skills', () => {
     await callers.untilCounts({ files: 5, versions: 5, blobs: 5, writes: 0, complete: 5, incomplete: 0 });
   });
 
+  it.each([{ 'content-length': '9000' }, { 'transfer-encoding': 'chunked' }] as Record<string, string>[])(
+    'counts an upload in progress (%j) until it ends or breaks off',
+    async (length) => {
+      const open = callers.connection(`POST ${callers.pathOf()}`, {
+        'content-type': 'text/plain',
+        ...length,
+      });
+      const head = 'transfer-encoding' in length ? `${(9_000).toString(16)}\r\n` : '';
+      await open.write(Buffer.concat([Buffer.from(head), bytesOf(8_999)]));
+      let refused = await callers.upload(bytesOf(0));
+      await until(async () => (refused = await callers.upload(bytesOf(2_000))).status === 413);
+      expect(refused.body.detail).toMatch(/Other uploads in progress have reserved \d+ more/);
+      open.socket.destroy();
+      await until(async () => (await callers.upload(bytesOf(QUOTA / 2))).status === 201);
+    },
+  );
+
   it('counts concurrent uploads of the same bytes once', async () => {
-    const bytes = bytesOf(2_000);
+    // each counts while it is in progress
+    const bytes = bytesOf(QUOTA / 8);
     const answers = await Promise.all(Array.from({ length: 8 }, () => callers.upload(bytes)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    expect((await usage()).used).toBe(2_000);
+    expect((await usage()).used).toBe(QUOTA / 8);
   });
 
   it('holds for the files of an app, whose reconcile says why it failed', async () => {
@@ -167,7 +185,9 @@ describe('the quota of spans per day', () => {
     expect(beyond.status).toBe(429);
     expect(answered.json(beyond)).toMatchObject({
       code: 'rate_limited',
-      detail: expect.stringMatching(/TELEMETRY_QUOTA_SPANS_PER_DAY.*10 spans.*6 are used.*has 5/) as string,
+      detail: expect.stringMatching(
+        /has used 6 of 10 spans \(`TELEMETRY_QUOTA_SPANS_PER_DAY`\).*has 5/,
+      ) as string,
     });
     const trace = await callers.editor.get(`/telemetry/v1/traces/${traceId}`, {
       'x-service-workspace-id': callers.org.workspaceId,
