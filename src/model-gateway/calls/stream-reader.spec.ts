@@ -12,7 +12,7 @@ afterEach(() => jest.restoreAllMocks());
 async function readSlowly(parts: readonly string[]): Promise<string> {
   let now = Date.now();
   jest.spyOn(Date, 'now').mockImplementation(() => now);
-  const slow = async function* (): AsyncGenerator<Buffer> {
+  const slow = function* (): Generator<Buffer> {
     for (const part of parts) {
       yield Buffer.from(`${part}\n\n`);
       now += 360_000;
