@@ -197,8 +197,11 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     const [model, other] = await this.models.findByName(scope, workspaceId, name, ids);
     if (!model) throw problem.notFound('model', name);
     if (!other) return model;
+    const examples = [model, other].map(
+      ({ model_id, workspace_id }) => `${model_id} (workspace ${workspace_id})`,
+    );
     throw problem.invalidRequest(
-      `Several workspaces have a model with this name, such as ${model.model_id} and ${other.model_id}. ` +
+      `Several workspaces have a model with this name, such as ${examples.join(' and ')}. ` +
         `Send the \`model_id\` instead of the name, or the workspace in ${WORKSPACE_HEADER}.`,
     );
   }
