@@ -13,9 +13,14 @@ const SLICE_MS = 4;
  * loops.
  */
 export class TimeSlice {
-  private until = performance.now() + SLICE_MS;
+  private until: number;
 
-  constructor(readonly signal?: AbortSignal) {}
+  constructor(
+    readonly signal?: AbortSignal,
+    private readonly sliceMs = SLICE_MS,
+  ) {
+    this.until = performance.now() + sliceMs;
+  }
 
   /** Returns whether the computation should yield. */
   isOver(): boolean {
@@ -30,7 +35,7 @@ export class TimeSlice {
   async yield(): Promise<void> {
     await yieldToEventLoop();
     this.signal?.throwIfAborted();
-    this.until = performance.now() + SLICE_MS;
+    this.until = performance.now() + this.sliceMs;
   }
 }
 

@@ -210,6 +210,19 @@ export class InternalCalls {
     if (!requested) throw new Problem('not_found', `There is no model ${modelId}, or it was archived.`);
     if (requested.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
+    const lease = this.leaseOf(requested.org_id);
+    try {
+      return await this.callLeased(call, requested, lease);
+    } finally {
+      lease.release();
+    }
+  }
+
+  private async callLeased(
+    call: InternalCall,
+    requested: CalledModel,
+    lease: ByteLease,
+  ): Promise<InternalAnswer> {
     const body = Buffer.from(call.body);
     const facts = inspect(body, call.format);
     const { model, reservation } = await this.budgets.allow({
@@ -226,7 +239,6 @@ export class InternalCalls {
       late.abort(timeoutFailure(name, call.timeoutMs));
     }, call.timeoutMs);
     const stop = linkedSignal(call.signal, late.signal);
-    const lease = this.leaseOf(model.org_id);
     try {
       const { bytes, costUsd } = await this.caller.plain({
         caller: { orgId: model.org_id, principalId: call.principalId, serviceAccountId: null },
@@ -256,7 +268,6 @@ export class InternalCalls {
     } finally {
       clearTimeout(timer);
       stop.unlink();
-      lease.release();
     }
   }
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from '../formats/json-shape';
 import { formatSse } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE } from '../formats/usage';
-import { translateAnswer, type TranslatedAnswer } from './answer-translation';
+import type { TranslatedAnswer } from './answer-translation';
 import { AnswerCacheRepository, type CacheLookup } from './answer-cache.repository';
 import { type Call, type CallFormat, type CallOutcome, NO_FACTS, type Recorded } from './call.types';
 import { CallFailure } from './call-failure';
@@ -100,7 +100,8 @@ export class ModelCaller implements OnApplicationShutdown {
     if (!cached?.body) return { cached, answer: await this.targets.plain(call) };
     // cached answers have the format of the client, and used no tokens
     const kind = call.format === 'messages' ? 'anthropic' : 'openai';
-    const answer = translateAnswer(cached.body, { format: call.format, kind, sender: NO_SENDER }, NOTHING);
+    const form = { format: call.format, kind, sender: NO_SENDER } as const;
+    const answer = await this.targets.translated(call, cached.body, form, NOTHING);
     return { cached, answer: { ...answer, facts: { ...answer.facts, usage: NO_USAGE } } };
   }
 
@@ -120,8 +121,7 @@ export class ModelCaller implements OnApplicationShutdown {
       let last: Buffer;
       try {
         if (first.length > 0) yield first;
-        yield* rest;
-        last = translation.end();
+        last = yield* rest;
       } catch (error) {
         if (call.signal.aborted) throw error;
         this.noteFailure(call, error);
@@ -136,7 +136,7 @@ export class ModelCaller implements OnApplicationShutdown {
       yield last;
     } finally {
       try {
-        await rest.return();
+        await rest.return(NOTHING);
       } finally {
         // the client has disconnected, but the tokens were used
         if (!isRecorded) {

@@ -4,9 +4,14 @@ import { countValues, MAX_DEPTH } from '#platform/json';
 
 /** Bytes that all answers together may parse in one iteration of the event loop without turns. */
 const FREE_BYTES = 32 * 1024;
+/**
+ * Milliseconds of one iteration of the event loop for turns. Node accepts one connection in each iteration, so that long ones make
+ * everybody's new connections wait.
+ */
+const SLICE_MS = 1;
 /** Size up to which JSON is parsed whatever it contains, in bytes. */
 export const CHECKED_MIN = 16 * 1024;
-/** Maximum values of larger JSON, because values of different shapes take a microsecond each. */
+/** Maximum values of larger JSON, because parsing takes up to 1 microsecond per value. */
 const VALUES_MAX = 20_000;
 
 /** Describes JSON that `isCostly` refuses, for errors. */
@@ -23,12 +28,12 @@ export const isDeep = (bytes: Buffer): boolean =>
 
 /**
  * Lets answers of models be parsed and translated without blocking the event loop: a little at once, and all else in turns of a
- * few milliseconds, between organizations.
+ * millisecond or little more, between organizations.
  */
 @Injectable()
 export class ParsingTurns {
   private readonly limiter = new FairLimiter({ concurrency: 1 });
-  private readonly slice = new TimeSlice();
+  private readonly slice = new TimeSlice(undefined, SLICE_MS);
   private freeBytes = FREE_BYTES;
 
   /**

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ByteLease } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { unreadResponses } from '#platform/http';
 import { outboundFailure } from '#platform/outbound';
 import { outlineOf } from '../formats/json-outline';
 import { parsedObject } from '../formats/json-shape';
@@ -15,7 +14,7 @@ import type { StreamTranslation } from './stream-translation';
 
 /** Bytes of a stream that are processed at once. */
 const PIECE_BYTES = 16 * 1024;
-/** Bytes that a stream counts at least in the memory of its organization. */
+/** Minimum bytes that a stream takes from its organization's memory budget. */
 const STREAM_MIN = 16 * 1024;
 /** Maximum time between two events of a stream that has started, in milliseconds. Comments do not count. */
 const EVENT_MS = 600_000;
@@ -31,15 +30,16 @@ export class StreamReader {
     private readonly environment: Environment,
   ) {}
 
-  /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */
+  /** Yields the bytes for the client, for each chunk that arrives. Returns the last ones when the answer is complete. */
   async *read(
     call: Call,
     { body, sender, onActivity, release }: ProviderResponse,
     translation: StreamTranslation,
-  ): AsyncGenerator<Buffer, void, undefined> {
+  ): AsyncGenerator<Buffer, Buffer, undefined> {
     try {
-      yield* this.readParts(call, body, translation, onActivity);
+      const last = yield* this.readParts(call, body, translation, onActivity);
       if (translation.failure) translation.failure = sanitizedFailure(translation.failure, sender);
+      return last;
     } catch (error) {
       if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
       if (error instanceof SseTooLarge) throw streamTooLarge(error.message);
@@ -58,37 +58,43 @@ export class StreamReader {
     body: ProviderResponse['body'],
     translation: StreamTranslation,
     onActivity: () => void,
-  ): AsyncGenerator<Buffer, void, undefined> {
+  ): AsyncGenerator<Buffer, Buffer, undefined> {
     const { isNative } = translation;
     const maxEventBytes = this.environment.GATEWAY_EVENT_LIMIT_BYTES;
     const reader = new SseReader({ maxEventBytes, maxLargeBytes: isNative ? call.maxBytes : 0 });
     const memory = new StreamMemory(call.lease);
     const hold = (part: Buffer): void => memory.hold(reader.heldBytes + translation.heldBytes + part.length);
+    /** Runs work on the stream in its turn. A translation may write again what it holds, such as a complete text. */
+    const inTurn = <Result>(bytes: number, work: () => Result): Result | Promise<Result> =>
+      this.inTurn(call, bytes + reader.bufferedBytes + (isNative ? 0 : translation.heldBytes), work);
     let hasStarted = false;
-    const translated = (events: readonly (SseEvent | SsePart)[]): Buffer => {
+    let lastAt = Date.now();
+    const translated = (events: readonly (SseEvent | SsePart)[], isAtEnd = false): Buffer => {
+      if (events.length > 0) lastAt = Date.now();
       const parts: Buffer[] = [];
       for (const event of events) {
         if (translation.isDone) break;
         // another target may still be called after a ping
         if (!hasStarted && !isPart(event) && isPing(event)) continue;
-        const part = isPart(event) ? event.raw : translation.push(parsable(event, isNative));
+        const readable = isPart(event) ? event : parsable(event, isNative);
+        if (isAtEnd && translation.isFinished && !isPart(readable) && isTruncated(readable)) continue;
+        const part = isPart(readable) ? readable.raw : translation.push(readable);
         hasStarted ||= part.length > 0;
         parts.push(part);
       }
       return Buffer.concat(parts);
     };
-    let lastAt = Date.now();
     try {
       for await (const chunk of body.iterator({ destroyOnReturn: false })) {
         if (!hasStarted) onActivity();
         else if (Date.now() - lastAt > EVENT_MS) throw new DOMException('No event arrived.', 'TimeoutError');
         for (const piece of piecesOf(chunk as Buffer)) {
-          const bytes = piece.length + reader.bufferedBytes;
-          const ready = this.inTurn(call, bytes, () => translated(reader.push(piece)));
+          const ready = inTurn(piece.length, () => translated(reader.push(piece)));
           const part = ready instanceof Promise ? await ready : ready;
           hold(part);
           if (part.length > 0) {
             yield part;
+            // the client may have been slow
             lastAt = Date.now();
           }
           if (translation.isDone) break;
@@ -96,28 +102,29 @@ export class StreamReader {
         if (translation.isDone) break;
       }
       if (!translation.isDone) {
-        const events = reader
-          .end()
-          .filter((event) => !translation.isFinished || isPart(event) || !isTruncated(event));
-        const last = translated(events);
-        if (last.length > 0) yield last;
+        const part = await inTurn(0, () => translated(reader.end(), true));
+        hold(part);
+        if (part.length > 0) yield part;
       }
     } catch (error) {
       // the end of the stream is missing, but not of the answer
       if (!translation.isFinished || outboundFailure(error) === null) throw error;
     }
     if (!translation.isDone) {
-      const end = translation.finish();
-      if (end.length > 0) yield end;
+      const part = await inTurn(0, () => translation.finish());
+      hold(part);
+      if (part.length > 0) yield part;
     }
     const closing = translation.close();
     for (;;) {
-      const next = (): Buffer => nextParts(closing);
-      const part = await this.inTurn(call, translation.heldBytes, next);
-      if (part.length === 0) return;
+      const part = await inTurn(0, () => nextParts(closing));
+      if (part.length === 0) break;
       hold(part);
       yield part;
     }
+    const last = await inTurn(0, () => translation.end());
+    hold(last);
+    return last;
   }
 
   /** Runs work on an answer when its organization's turn comes. */
@@ -178,7 +185,8 @@ class StreamMemory {
   hold(bytes: number): void {
     const held = Math.max(bytes, STREAM_MIN);
     if (held === this.heldBytes || !this.lease) return;
-    if (!this.lease.tryResize(this.otherBytes + held)) throw unreadResponses();
+    if (held > this.heldBytes) this.lease.grow(held - this.heldBytes);
+    else this.lease.tryResize(this.otherBytes + held);
     this.heldBytes = held;
   }
 }

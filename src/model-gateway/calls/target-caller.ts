@@ -6,6 +6,7 @@ import { JsonOutline } from '../formats/json-outline';
 import { parsedObject } from '../formats/json-shape';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import {
+  type AnswerForm,
   checkAnswer,
   isOutlined,
   translateAnswer,
@@ -31,8 +32,8 @@ const WAIT_MAX_MS = 10_000;
 /** A stream whose first bytes for the client have arrived. */
 export interface StreamAnswer {
   first: Buffer;
-  /** The following bytes for the client, as they arrive, except those of `translation.end()`. Throws if the stream breaks off. */
-  rest: AsyncGenerator<Buffer, void, undefined>;
+  /** Yields the following bytes for the client, as they arrive, and returns the last ones. Throws if the stream breaks off. */
+  rest: AsyncGenerator<Buffer, Buffer, undefined>;
   translation: StreamTranslation;
 }
 
@@ -55,13 +56,18 @@ export class TargetCaller {
       const { name, kind, apiKey } = request.provider;
       const bytes = await this.client.whole(request, call.maxBytes, call.lease);
       const form = { format: call.format, kind, sender: { name, apiKey: apiKey() } };
-      const outline = isOutlined(bytes, form) ? await this.outlineOf(bytes, call) : undefined;
-      const { caller, signal } = call;
-      const parsedBytes = outline?.length ?? bytes.length;
-      return this.turns.run(caller.orgId, signal, parsedBytes, () =>
-        translateAnswer(bytes, form, call.body, outline),
-      );
+      return this.translated(call, bytes, form, call.body);
     });
+  }
+
+  /** Returns what `translateAnswer` returns, without blocking the event loop. */
+  async translated(call: Call, bytes: Buffer, form: AnswerForm, request: Buffer): Promise<TranslatedAnswer> {
+    const outline = isOutlined(bytes, form) ? await this.outlineOf(bytes, call) : undefined;
+    const { caller, signal } = call;
+    const parsedBytes = outline?.length ?? bytes.length;
+    return this.turns.run(caller.orgId, signal, parsedBytes, () =>
+      translateAnswer(bytes, form, request, outline),
+    );
   }
 
   /** Returns the answer once it has started. Errors: as for `plain`. */

@@ -1,7 +1,7 @@
-import { JsonCursor, JsonInputError } from '#platform/json';
 import { formatBytes } from '#platform/problem';
 import { newId } from './foreign-id';
 import { isObject, type JsonObject, keyOf, labelOf, listOf, nameOf, objectOf } from './json-shape';
+import { ObjectEnd } from './object-end';
 import { type StreamFailure, streamTooLarge, throwIfError } from './stream-failure';
 import { type Usage, usageOfChat } from './usage';
 
@@ -51,6 +51,8 @@ export class ChatChunkAssembler {
   /** The last chunk with usage. */
   usageChunk: JsonObject = {};
   #open: AnswerBlock | undefined;
+  /** The end of the open block's arguments. */
+  #argumentsEnd = new ObjectEnd();
   /** Blocks that started before the open block was complete. */
   readonly #waiting = new Set<AnswerBlock>();
   #last: AnswerBlock | undefined;
@@ -140,7 +142,7 @@ export class ChatChunkAssembler {
     const block = { ...members, index: this.#count++, text: '', bytes: 0 };
     this.#heldBytes += BLOCK_MEMORY;
     this.#last = block;
-    if (this.#waiting.size === 0 && (this.#open === undefined || isComplete(this.#open))) {
+    if (this.#waiting.size === 0 && this.#isOpenComplete) {
       this.#close(steps);
       this.#start(block, steps);
     } else {
@@ -151,7 +153,13 @@ export class ChatChunkAssembler {
 
   #start(block: AnswerBlock, steps: AnswerStep[]): void {
     this.#open = block;
+    this.#argumentsEnd = new ObjectEnd();
     steps.push({ type: 'start', block });
+  }
+
+  /** Whether the next block can start. A text is complete as soon as another block starts. */
+  get #isOpenComplete(): boolean {
+    return this.#open?.kind !== 'call' || this.#argumentsEnd.isReached;
   }
 
   /** Adds text to the open block or to a waiting one. Ignores text for a closed call, which is complete. */
@@ -169,8 +177,8 @@ export class ChatChunkAssembler {
       );
     }
     if (this.#bytes > ANSWER_MAX) throw tooLarge(formatBytes(ANSWER_MAX));
-    // the arguments of an open call show whether it is complete
-    if (this.keepsTexts || !isOpen || block.kind === 'call') {
+    if (isOpen && block.kind === 'call') this.#argumentsEnd.add(text);
+    if (this.keepsTexts || !isOpen) {
       block.text += text;
       this.#heldBytes += 2 * text.length + TEXT_MEMORY;
     }
@@ -199,21 +207,4 @@ function countsOf(usage: JsonObject, levels = 2): JsonObject {
       return isObject(value) && levels > 1 ? [[name, countsOf(value, levels - 1)]] : [];
     });
   return Object.fromEntries(counts);
-}
-
-/** Returns whether a block is complete. A text is complete as soon as another block starts. */
-function isComplete({ kind, text }: AnswerBlock): boolean {
-  if (kind !== 'call') return true;
-  const cursor = new JsonCursor(text);
-  cursor.skipWhitespace();
-  if (text[cursor.at] !== '{') return false;
-  try {
-    // not parsed, because the arguments may be large
-    cursor.skipValue();
-    cursor.skipWhitespace();
-    return cursor.at === text.length;
-  } catch (error) {
-    if (!(error instanceof JsonInputError)) throw error;
-    return false;
-  }
 }

@@ -4,7 +4,7 @@ import { JsonOutline, outlineOf } from './json-outline';
 const outlined = (value: unknown): unknown => JSON.parse(outlineOf(Buffer.from(JSON.stringify(value))));
 
 describe('JsonOutline', () => {
-  it('keeps what is short and not deep', () => {
+  it('keeps short values of the upper levels', () => {
     const value = {
       type: 'response.completed',
       response: {

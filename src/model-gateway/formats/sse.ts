@@ -8,7 +8,7 @@ export interface SseEvent {
   data: string;
   /**
    * The exact bytes of the event. A blank line that is missing at the end of the stream is added. They may share memory with the
-   * chunk that contained them. Of a large event, only the last bytes
+   * chunk that contained them. For a large event, only its last bytes.
    */
   raw: Buffer;
   /** Size of a large event that is passed on as it arrives. Its data is then an outline (see `JsonOutline`). */

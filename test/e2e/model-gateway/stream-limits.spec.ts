@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
 import { ownApp, until } from '#testing';
-import { InternalCalls } from '../../../src/model-gateway';
+import { type InternalCall, InternalCalls } from '../../../src/model-gateway';
+import { CallBudgets } from '../../../src/model-gateway/calls/call-budgets';
 import { ClientsFixture } from './clients.fixture';
 import { begin, chat, contentChunk, message, send, USAGE } from './provider.fixture';
 
@@ -32,6 +33,16 @@ async function streamed(format: Format, model: string): Promise<{ status: number
   });
   return { status: response.status, text: await response.text() };
 }
+
+const internalCall = (model: string): InternalCall => ({
+  model,
+  format: 'chat',
+  body: JSON.stringify({ model: 'm', messages }),
+  principalId: 'judges',
+  timeoutMs: 10_000,
+  maxBytes: MIB,
+  signal: new AbortController().signal,
+});
 
 const memory = () => app.get(BodyBudgets).of(MEMORY_BUDGET);
 const calls = (index: number, text: string): object => ({
@@ -129,7 +140,7 @@ describe('a large or deep event', () => {
     }
   });
 
-  it('that is the first one of a translated stream causes 503', async () => {
+  it('causes 503 if it is the first event of a translated stream', async () => {
     on.provider.answer = (_call, response) => {
       begin(response);
       response.write(`data: ${'x'.repeat(300 * KIB)}`);
@@ -141,7 +152,7 @@ describe('a large or deep event', () => {
     ]);
   });
 
-  it('that reports an error ends the stream with an error', async () => {
+  it('counts as a failure of the call if it reports an error', async () => {
     on.provider.answer = (_call, response) => {
       begin(response);
       send(response, { type: 'response.created' });
@@ -222,7 +233,7 @@ describe('the memory of an organization', () => {
       try {
         const { text } = await streamed(format, name);
         expect(text).toContain('overloaded_error');
-        expect(text).toContain('share of memory');
+        expect(text).toContain('processing too many large bodies');
         expect(await on.usageOf(name)).toMatchObject({ call_count: 2, failed_count: 2 });
       } finally {
         others.release();
@@ -231,18 +242,60 @@ describe('the memory of an organization', () => {
     },
   );
 
+  it('counts the last event of a translated stream, which repeats the whole answer', async () => {
+    on.provider.answer = (_call, response) => {
+      begin(response);
+      send(response, { type: 'message_start', message: message([]) });
+      // JSON takes six bytes for each of these characters
+      const partial_json = '\u0001'.repeat(25 * KIB);
+      for (let index = 0; index < 10; index++) {
+        const content_block = { type: 'tool_use', id: `c${index}`, name: 'f' };
+        send(response, { type: 'content_block_start', index, content_block });
+        for (const part of ['{"a":"', partial_json, partial_json, '"}']) {
+          const delta = { type: 'input_json_delta', partial_json: part };
+          send(response, { type: 'content_block_delta', index, delta });
+        }
+      }
+      send(response, {
+        ...{ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
+      });
+      send(response, { type: 'message_stop' });
+      response.end();
+    };
+    const name = await on.single('anthropic');
+    const others = memory().acquire(on.org.orgId, SHARE - 3 * MIB);
+    try {
+      const { text } = await streamed('responses', name);
+      expect(text.match(/^event: response.output_item.done$/gm)).toHaveLength(10);
+      expect(text).not.toContain('response.completed');
+      expect(text).toContain('overloaded_error');
+    } finally {
+      others.release();
+    }
+    const { text } = await streamed('responses', name);
+    expect(text).toContain('event: response.completed');
+    expect(await on.usageOf(name)).toMatchObject({ call_count: 2, failed_count: 1 });
+  });
+
+  it('is needed before a call of the service itself reserves its cost', async () => {
+    const { body } = await on.admin.get(`/model/v1/models/${await on.single()}`);
+    const reserved = jest.spyOn(app.get(CallBudgets), 'allow');
+    const others = memory().acquire(on.org.orgId, SHARE + 1);
+    try {
+      await expect(app.get(InternalCalls).call(internalCall(body.model_id))).rejects.toThrow(
+        'processing too many large bodies',
+      );
+      expect(reserved).not.toHaveBeenCalled();
+    } finally {
+      others.release();
+      reserved.mockRestore();
+    }
+  });
+
   it('counts answers of calls of the service itself', async () => {
     on.provider.answer = chat('x'.repeat(900 * KIB));
     const { body } = await on.admin.get(`/model/v1/models/${await on.single()}`);
-    const call = {
-      model: body.model_id as string,
-      format: 'chat',
-      body: JSON.stringify({ model: 'm', messages }),
-      principalId: 'judges',
-      timeoutMs: 10_000,
-      maxBytes: MIB,
-      signal: new AbortController().signal,
-    } as const;
+    const call = internalCall(body.model_id);
     const others = memory().acquire(on.org.orgId, SHARE - 450 * KIB);
     try {
       await expect(app.get(InternalCalls).call(call)).rejects.toThrow('processing too many large bodies');
