@@ -1,6 +1,6 @@
 import { problem, problemOfDatabaseError } from '#platform/problem';
 import { retry } from '#platform/concurrency';
-import { isDatabaseUnavailable, isOutage, whileDatabaseUnavailable } from './score-run.executor';
+import { isDatabaseUnavailable, isOutage, whileDatabaseUnavailable } from './run-execution.service';
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
 const sqlState = (code: string): Error => Object.assign(failure(code), { severity: 'ERROR' });
