@@ -7,6 +7,7 @@ import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
+import { RunExecutionService } from './scoring/score-runs/run-execution.service';
 import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
 import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
@@ -28,7 +29,7 @@ const CLEAN_UP_MS = 10 * 60_000;
     TelemetryModule,
     TraceScoresModule,
   ],
-  providers: [ScoreRunExecutor, ScoringRuleRunner],
+  providers: [RunExecutionService, ScoreRunExecutor, ScoringRuleRunner],
 })
 export class EvaluationWorkerModule implements OnApplicationBootstrap {
   constructor(

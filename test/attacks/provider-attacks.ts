@@ -184,7 +184,7 @@ export const waitingCalls = attack({
   name: 'waiting-calls',
   title: 'streams whose first tool call never ends, so that the second one waits',
   sizes: {
-    quick: { streams: 40, mib: 4, ms: 2_000 },
+    quick: { streams: 40, mib: 4, ms: 1_500 },
     test: { streams: 480, mib: 30, ms: 20_000 },
     bench: { streams: 480, mib: 30, ms: 20_000 },
   },
@@ -206,7 +206,6 @@ export const endlessCalls = attack({
   name: 'endless-calls',
   title: 'streams with endless arguments of one tool call, or endless tool calls',
   sizes: {
-    quick: { streams: 6, ms: 1_000 },
     test: { streams: 24, ms: 8_000 },
     bench: { streams: 24, ms: 8_000 },
   },
@@ -253,7 +252,6 @@ export const hugeEvents = attack({
   name: 'huge-events',
   title: 'streams of events of many MiB',
   sizes: {
-    quick: { streams: 8, bytes: 2 * MIB, perSecond: 10 * MIB, ms: 2_500 },
     test: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
     bench: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
   },
@@ -277,7 +275,6 @@ export const endlessEvents = attack({
   name: 'endless-events',
   title: 'streams of one endless event, of comments, or of empty events',
   sizes: {
-    quick: { streams: 10, ms: 1_000 },
     test: { streams: 48, ms: 6_000 },
     bench: { streams: 48, ms: 6_000 },
   },
@@ -302,7 +299,6 @@ export const silentProviders = attack({
   name: 'silent-providers',
   title: 'streams that are silent after their headers, or send one byte a second',
   sizes: {
-    quick: { streams: 60, ms: 2_000 },
     test: { streams: 480, ms: 12_000 },
     bench: { streams: 480, ms: 12_000 },
   },
@@ -327,7 +323,6 @@ export const largeAnswers = attack({
   name: 'large-answers',
   title: 'answers of a model that are slow to parse, or have tens of MiB',
   sizes: {
-    quick: { calls: 6, bytes: 8 * MIB },
     test: { calls: 24, bytes: 60 * MIB },
     bench: { calls: 24, bytes: 60 * MIB },
   },
@@ -363,7 +358,7 @@ export const largeJudgements = attack({
   name: 'large-judgements',
   title: 'a judge on a model of the gateway that answers with tens of MiB',
   sizes: {
-    quick: { targets: 10, bytes: 8 * MIB, ms: 2_000 },
+    quick: { targets: 10, bytes: 8 * MIB, ms: 1_000 },
     test: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
     bench: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
   },

@@ -65,7 +65,7 @@ export const endlessRuns = attack({
   name: 'endless-runs',
   title: 'scoring runs whose scorer never ends',
   sizes: {
-    quick: { runs: 12, targets: 20, loopMs: 2_000, holdMs: 3_000 },
+    quick: { runs: 12, targets: 10, loopMs: 1_000, holdMs: 1_500 },
     test: { runs: 120, targets: 100, loopMs: 10_000, holdMs: 70_000 },
     bench: { runs: 120, targets: 100, loopMs: 10_000, holdMs: 70_000 },
   },
@@ -83,7 +83,6 @@ export const endlessBatches = attack({
   name: 'endless-batches',
   title: 'scoring batches whose scorer never ends',
   sizes: {
-    quick: { batches: 4, targets: 400, loopMs: 2_000, holdMs: 3_000 },
     test: { batches: 40, targets: 1_000, loopMs: 10_000, holdMs: 70_000 },
     bench: { batches: 40, targets: 1_000, loopMs: 10_000, holdMs: 70_000 },
   },

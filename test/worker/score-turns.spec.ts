@@ -1,4 +1,5 @@
 import { Environment } from '#platform/config';
+import { Database, sql } from '#platform/db';
 import { ownApp } from '#testing';
 import type { ClaimedRun } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import {
@@ -119,5 +120,31 @@ describe('the turns of organizations', () => {
       [first.score_run_id],
     );
     expect(await claim()).toMatchObject({ ...first, takeovers: 1 });
+  });
+
+  it('let workers claim different runs of one organization at the same time, without waiting', async () => {
+    const on = await ScoringFixture.create(app);
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n++) ids.push((await on.runOver(indexes(1), ONE)).run.score_run_id as string);
+    const rules = { token: 'test', leaseMs: 60_000, seconds: 60, fullOrgs: [], minAgeMs: 0 };
+    const claim = async (): Promise<string> => {
+      const claimed = await app.get(RunTurnRepository).claim(rules);
+      return typeof claimed === 'string' ? claimed : claimed.score_run_id;
+    };
+    await app.database.query(
+      `UPDATE score_runs SET run_status = 'running', released_at = now() WHERE score_run_id = $1`,
+      [ids[1]],
+    );
+    await app.database.query('INSERT INTO scoring_turns VALUES ($1, now())', [on.organization.orgId]);
+    await app.get(Database).transaction(async (tx) => {
+      // as if another worker was claiming a started run and a queued one, and the turn of their organization
+      const locked = [ids[1], ids[2]];
+      await tx.query(sql`SELECT FROM score_runs WHERE score_run_id = ANY (${locked}::text[]) FOR UPDATE`);
+      await tx.query(sql`SELECT FROM scoring_turns WHERE org_id = ${on.organization.orgId} FOR UPDATE`);
+      const claimed = await Promise.all([claim(), claim(), claim(), claim()]);
+      expect(claimed.sort()).toEqual([ids[0], ...ids.slice(3)]);
+      expect(await claim()).toBe('full');
+    });
+    expect([await claim(), await claim(), await claim()]).toEqual([ids[1], ids[2], 'none']);
   });
 });

@@ -1,15 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { Database } from '#platform/db';
+import type { Scope } from '#platform/auth';
+import { Database, sql } from '#platform/db';
 import { JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import { ownApp, createTestWorker, newTraceId, type TestApp, type TestWorker, WorkerProcess } from '#testing';
+import {
+  ownApp,
+  createTestWorker,
+  newTraceId,
+  type TestApp,
+  type TestWorker,
+  until,
+  WorkerProcess,
+} from '#testing';
 import {
   NO_BACKEND,
   STEP_FAILED,
   TOO_MANY_RUNS,
 } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
+import { ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { workOf } from '../e2e/evaluation/work.harness';
 import { RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
@@ -188,14 +198,22 @@ describe('a scoring rule', () => {
 
   it('waits while its organization has the maximum number of open runs, and reports it in last_error', async () => {
     const { body: run } = await rules.on.score(await rules.on.scorer(), { trace_ids: [await rules.on.trace()] });
-    await inDatabase(
-      `UPDATE score_runs SET run_status = 'running', lease_token = 'held', lease_expires_at = now() + interval '1 hour'
-       WHERE score_run_id = $1`,
-      run.score_run_id,
-    );
+    await inDatabase(`UPDATE score_runs SET run_status = 'failed' WHERE score_run_id = $1`, run.score_run_id);
     const rule = await rules.rule();
     const traceId = await rules.on.trace();
-    await newWorker({ MAX_OPEN_SCORE_RUNS: '1' });
+    const worker = await newWorker({ MAX_OPEN_SCORE_RUNS: '1' });
+    // as if a request was starting the run
+    await app.get(Database).transaction(async (tx) => {
+      await worker.get(ScoreRunService).checkOpenRuns(tx, { orgId: rules.on.organization.orgId } as Scope);
+      void rules.runDue();
+      await until(
+        async () => (await inDatabase(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length > 0,
+      );
+      await tx.query(
+        sql`UPDATE score_runs SET run_status = 'running', lease_token = 'held',
+              lease_expires_at = now() + interval '1 hour' WHERE score_run_id = ${run.score_run_id}`,
+      );
+    });
     while ((await rules.read(rule)).last_error === null) await rules.runDue();
     expect(await rules.read(rule)).toMatchObject({ seen_count: 0, last_error: TOO_MANY_RUNS });
     await rules.on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);

@@ -90,9 +90,13 @@ export class WorkerPool implements OnApplicationShutdown {
     input: Input<Tasks, Name>,
     waiting: AbortSignal = signal,
   ): Promise<Result<Tasks, Name>> {
-    return this.limiter.run(owner, waiting, () =>
-      this.runNow(signal, file, { name, input, transfer: [] }),
-    ) as Promise<Result<Tasks, Name>>;
+    return this.reserve<Tasks, Result<Tasks, Name>>(
+      owner,
+      signal,
+      file,
+      (runTask) => runTask(name, input),
+      waiting,
+    );
   }
 
   /**
@@ -104,10 +108,11 @@ export class WorkerPool implements OnApplicationShutdown {
     signal: AbortSignal,
     file: TaskFile<Tasks>,
     work: (runTask: RunTask<Tasks>) => Promise<Value>,
+    waiting: AbortSignal = signal,
   ): Promise<Value> {
     const runTask = (name: string, input: unknown, transfer: readonly ArrayBufferLike[] = []) =>
       this.runNow(signal, file, { name, input, transfer });
-    return this.limiter.run(owner, signal, () => work(runTask as RunTask<Tasks>));
+    return this.limiter.run(owner, waiting, () => work(runTask as RunTask<Tasks>));
   }
 
   /** Terminates all threads. Running and waiting tasks fail. */

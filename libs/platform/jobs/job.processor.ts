@@ -30,7 +30,10 @@ export const Handles = (kind: JobKind): ClassDecorator =>
     }) as ClassDecorator,
   );
 
-/** Thrown by a handler to leave the rest of its job to another worker, because this one is stopping. */
+/**
+ * Thrown by a handler to put its job back into the queue, because the worker is stopping or other work comes first. This is
+ * not a failed attempt.
+ */
 export class JobHandedBack extends Error {
   constructor() {
     super('The job was handed back.');

@@ -26,7 +26,7 @@ export class WorkerShutdown {
   }
 
   /** Makes the shutdown wait for work outside of jobs. The work should observe the signals. Returns its promise. */
-  finish(work: Promise<void>): Promise<void> {
+  finish<Value>(work: Promise<Value>): Promise<Value> {
     const ended = work.finally(() => this.work.delete(ended));
     this.work.add(ended);
     return ended;

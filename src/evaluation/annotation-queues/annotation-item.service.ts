@@ -297,7 +297,7 @@ function annotatorOf(
 ): Annotator {
   if (author == null || author === principalId) return { principalId, author: '' };
   if (type === 'service_account' && roles.has('admin')) return { principalId, author };
-  throw problem.forbidden(
+  throw problem.accessDenied(
     `\`author\` names another person, but you work as ${principalId}. Omit \`author\`. Only a service account with the role \`admin\` can send the names of other people.`,
   );
 }
@@ -312,7 +312,7 @@ function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly Answ
 const noPlaceReason = ({ item_status }: AnnotationItemRow): string =>
   item_status === 'completed'
     ? 'Others have completed this item. Ask for the next one.'
-    : 'Somebody else has claimed the item. If you claimed it as a service account with an `author`, send that. Otherwise, ask for the next one.';
+    : 'Somebody else has claimed the item. If you claimed it with an `author`, send the same `author`. Otherwise, ask for the next one.';
 
 /** Checks that each scorer of the queue is answered exactly once. Errors: 400. */
 function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly ItemScoreDto[]): void {

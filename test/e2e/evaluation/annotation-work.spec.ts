@@ -393,7 +393,7 @@ describe('work on an annotation queue', () => {
           await on.score(queue, item, { score: true }, by, 'ada'),
           await by.api.post(`${QUEUES}/${queue.queue_id}/items/${item}/skip`, { reason: 'x', author: 'ada' }),
         ]) {
-          expect(outcome(answer)).toEqual([403, 'forbidden']);
+          expect(outcome(answer)).toEqual([403, 'access_denied']);
           expect(answer.body).toMatchObject({
             detail: expect.stringContaining(`you work as ${by.id}. Omit`),
           });

@@ -1,4 +1,5 @@
 import { sharedApp } from '#testing';
+import { ToolsFixture } from '../mcp-endpoint/population.fixture';
 import { outcome } from './evaluation.harness';
 import { ScoringFixture } from './scoring.fixture';
 
@@ -35,6 +36,12 @@ describe('an organization with many open runs and batches', () => {
       ...[MAX_RUNS, 3],
       'Your organization has 6 open scoring runs, the maximum (MAX_OPEN_SCORE_RUNS). Repeat the request when some have ended, or cancel some with POST /eval/v1/score-runs/{id}/cancel.',
     ]);
+    const tools = await ToolsFixture.create(app, on.organization, 'evaluator');
+    expect(await tools.problem('start_scoring_run', { scorer_id: scorer.scorer_id, ...body })).toMatchObject({
+      code: 'rate_limited',
+      text: expect.stringContaining('Your organization has 6 open scoring runs, the maximum'),
+    });
+    await tools.client.close();
     const workspace_id = await on.organization.newWorkspace();
     const elsewhere = on.evaluator.in(workspace_id);
     const { body: theirs } = await elsewhere.post('/eval/v1/scorers', {

@@ -146,10 +146,6 @@ export class ScoringRuleRunner {
       await this.rules.recordError([ruleId], NO_PRICE);
       return false;
     }
-    if (await this.runs.isFull(scope)) {
-      await this.rules.recordError([ruleId], TOO_MANY_RUNS);
-      return false;
-    }
     let budget = NO_BUDGET;
     if (maxCostUsd !== null) {
       // The rule was read first. If another worker starts a run from here on, it advances the rule, and this step ends.
@@ -173,13 +169,16 @@ export class ScoringRuleRunner {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const isAdvanced = await this.advance(scope, rule, scorer, batch, budget.maxUsd);
-    return isAdvanced && batch.hasMore;
+    const outcome = await this.advance(scope, rule, scorer, batch, budget.maxUsd);
+    if (outcome === 'full') await this.rules.recordError([ruleId], TOO_MANY_RUNS);
+    return outcome === 'advanced' && batch.hasMore;
   }
 
   /**
    * Advances the rule and starts its run in one transaction. Takes the lock of requests for unscored targets, and skips
    * targets that this version of the scorer has scored, or that are in one of its open runs.
+   *
+   * @returns `full` if the organization may not have another open run; `changed` if the rule has changed since it was read
    */
   private advance(
     scope: Scope,
@@ -187,10 +186,12 @@ export class ScoringRuleRunner {
     scorer: RunnableScorer,
     { position, seenCount, chosenCount, refs }: Batch,
     max_cost_usd: number | null,
-  ): Promise<boolean> {
+  ): Promise<'advanced' | 'changed' | 'full'> {
     const { grain, rule_id } = rule;
     const targets = toTargets(refs);
     return this.database.transaction(async (tx) => {
+      // Requests take these locks in the same order.
+      if (targets.length > 0 && (await this.runs.isFull(tx, scope))) return 'full';
       const takenIds = await this.targets.findTaken(tx, scope, { ...scorer, grain }, targets);
       const remaining = toTargets(targets.filter((target) => !takenIds.has(targetIdOf(target))));
       const runId = remaining.length > 0 ? newId('run') : null;
@@ -201,12 +202,12 @@ export class ScoringRuleRunner {
         orderedCount: remaining.length,
         runId,
       };
-      if (!(await this.rules.advance(tx, scope, rule, step))) return false;
+      if (!(await this.rules.advance(tx, scope, rule, step))) return 'changed';
       if (runId !== null) {
         const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
         await this.runs.start(tx, scope, { ...scorer, ...settings, score_run_id: runId }, remaining);
       }
-      return true;
+      return 'advanced';
     });
   }
 }

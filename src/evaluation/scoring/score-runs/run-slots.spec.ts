@@ -41,7 +41,7 @@ describe('RunSlots', () => {
     expect(yielded(taken)).toBe(expected);
   }); // oxfmt-ignore
 
-  it('gives no further slot back until the run that gives one back has ended', () => {
+  it('yields one slot at a time', () => {
     const slots = new RunSlots(4);
     const taken = take(slots, 'aaaab');
     for (let n = 0; n < 3; n++) slots.yieldTo(1);
@@ -52,7 +52,7 @@ describe('RunSlots', () => {
     expect(yielded(taken)).toBe('--yy-');
   });
 
-  it('gives back the slot of the run that has had it for the longest time if each organization has one', () => {
+  it('yields the slot that was held longest if each organization has one', () => {
     const slots = new RunSlots(1);
     const taken = take(slots, 'ab');
     jest.advanceTimersByTime(11_000);
@@ -62,7 +62,7 @@ describe('RunSlots', () => {
     expect(yielded(taken)).toBe('y-');
   });
 
-  it('tells that a slot was released, and does not wait after that', async () => {
+  it('wakes waiters when a slot is released', async () => {
     const slots = new RunSlots(1);
     const [slot] = take(slots, 'ab');
     const { signal } = new AbortController();

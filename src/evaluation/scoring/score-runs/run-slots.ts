@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
-import { linkedSignal } from '#platform/concurrency';
+import { linkedSignal, pause } from '#platform/concurrency';
 
-/** Time for which a run keeps its slot while another organization has none, if each organization has one slot, in ms. */
+/** Minimum time, in ms, before a run yields its slot when no organization has more than one. */
 const SLICE_MS = 10_000;
 
 /** A slot that a run holds. */
@@ -59,21 +59,13 @@ export class RunSlots {
   /** Waits until a slot is released, `ms` have passed, or the signal is aborted. */
   async change(ms: number, signal: AbortSignal): Promise<void> {
     const either = linkedSignal(this.freed.signal, signal);
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      if (either.signal.aborted) end();
-      else either.signal.addEventListener('abort', end, { once: true });
-    });
+    await pause(ms, either.signal).catch(() => undefined);
     either.unlink();
   }
 
   /**
    * Asks runs to give their slots back if no slot is left: the newest run of the organization with the most, if that is more
-   * than half, or others have none. If each organization has only one, the run that has had its slot for the longest time.
+   * than half, or others have none. If each organization has only one, asks the run that has held its slot longest.
    *
    * @param waitingOrgs number of organizations that wait and have no run anywhere
    */

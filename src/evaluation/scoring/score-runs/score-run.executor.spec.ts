@@ -1,60 +1,39 @@
-import { problem, problemOfDatabaseError } from '#platform/problem';
-import { retry } from '#platform/concurrency';
-import { isDatabaseUnavailable, isOutage, whileDatabaseUnavailable } from './score-run.executor';
+import { JobHandedBack, JobPoisoned, type WorkerShutdown } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
+import type { RunExecutionService } from './run-execution.service';
+import { ScoreRunExecutor } from './score-run.executor';
 
-const failure = (code: string): Error => Object.assign(new Error(code), { code });
-const sqlState = (code: string): Error => Object.assign(failure(code), { severity: 'ERROR' });
-const UNAVAILABLE = problem.unavailable('The database cannot be reached.');
+const NEXT = { score_run_id: 'run_next', workspace_id: 'ws_other', org_id: 'org_other' };
+const unused = {} as never;
 
-describe('whileDatabaseUnavailable', () => {
-  it('retries until the database is back', async () => {
-    const errors = [UNAVAILABLE, failure('ECONNREFUSED')];
-    const work = jest.fn(() => (errors.length > 0 ? Promise.reject(errors.shift()!) : Promise.resolve('kept')));
-    await expect(retry(work, whileDatabaseUnavailable(new AbortController().signal))).resolves.toBe('kept');
-    expect(work).toHaveBeenCalledTimes(3);
-  }); // oxfmt-ignore
+describe('a job whose turn executes a run that fails', () => {
+  afterEach(() => jest.restoreAllMocks());
 
-  it('does not retry other errors', async () => {
-    const mistake = jest.fn(() => Promise.reject(new TypeError('a mistake')));
-    await expect(retry(mistake, whileDatabaseUnavailable(new AbortController().signal))).rejects.toThrow(
-      'a mistake',
+  it.each([
+    ['run_next', new Error('mistake'), Error, []],
+    ['run_next', new JobPoisoned('mistake'), JobPoisoned, []],
+    ['run_own', new Error('mistake'), JobHandedBack, [NEXT]],
+    ['run_own', new JobPoisoned('mistake'), JobHandedBack, [NEXT]],
+    ['run_own', new JobHandedBack(), JobHandedBack, []],
+  ])('of %s, after %s, fails only if the run is its own', async (jobRunId, error, expected, logged) => {
+    const errors = jest.spyOn(rootLogger, 'error').mockReturnValue(undefined);
+    const execution: Pick<RunExecutionService, 'execute'> = {
+      execute: ({ lease }) => {
+        lease.end();
+        return Promise.reject(error);
+      },
+    };
+    const executor = new ScoreRunExecutor(
+      { WORKER_RUNS: 1, SCORE_RUN_SECONDS: 60 } as never,
+      { claim: () => Promise.resolve(NEXT) } as never,
+      unused,
+      execution as RunExecutionService,
+      { stopping: new AbortController().signal } as WorkerShutdown,
     );
-    expect(mistake).toHaveBeenCalledTimes(1);
-  });
-
-  it("throws the signal's reason when it is aborted", async () => {
-    const controller = new AbortController();
-    const reason = new Error('cancelled');
-    const waiting = retry(() => Promise.reject(UNAVAILABLE), whileDatabaseUnavailable(controller.signal));
-    setImmediate(() => controller.abort(reason));
-    await expect(waiting).rejects.toBe(reason);
-  });
-
-  it.each<[unknown, boolean]>([
-    [UNAVAILABLE, true],
-    [failure('ECONNREFUSED'), true],
-    [sqlState('57P01'), true],
-    [sqlState('53300'), true],
-    [sqlState('55P03'), true],
-    [problem.notFound('dataset', 'x'), false],
-    [sqlState('23505'), false],
-    [new TypeError(), false],
-    ['a text', false],
-    [null, false],
-  ])('classifies %p as unavailable: %p', (error, isUnavailable) => {
-    expect(isDatabaseUnavailable(error)).toBe(isUnavailable);
-  });
-});
-
-describe('isOutage', () => {
-  it.each<[unknown, boolean]>([
-    [UNAVAILABLE, true],
-    [sqlState('53300'), true],
-    [sqlState('55P03'), false],
-    [problemOfDatabaseError(sqlState('55P03')), false],
-    [{ driverError: sqlState('55P03') }, false],
-    [sqlState('23505'), false],
-  ])('classifies %p as an outage: %p', (error, isOfAll) => {
-    expect(isOutage(error)).toBe(isOfAll);
+    const thrown = await executor.executeNext(jobRunId).catch((caught: unknown) => caught);
+    expect((thrown as Error).constructor).toBe(expected);
+    expect(errors.mock.calls.map(([members]) => members)).toEqual(
+      logged.map((ids) => ({ ...ids, err: error })),
+    );
   });
 });

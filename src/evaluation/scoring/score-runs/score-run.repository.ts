@@ -212,8 +212,8 @@ export class ScoreRunRepository {
   }
 
   /** Counts the open runs of an organization. Reads at most twice as many as the limit. */
-  async countOpenOfOrg(on: SqlExecutor, { orgId }: Scope, limit: number): Promise<number> {
-    const [row] = await on.query<{ open: number }>(
+  async countOpenOfOrg(tx: Tx, { orgId }: Scope, limit: number): Promise<number> {
+    const [row] = await tx.query<{ open: number }>(
       prepared(
         'score-run.open-of-org',
         // With one limit for both, the planner may expect that the started runs suffice, and read all queued ones.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { Database, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { defineJob, JobQueue } from '#platform/jobs';
 import { type ListQueryDto, type Page, toPage } from '#platform/paging';
@@ -71,18 +71,21 @@ export class ScoreRunService {
   }
 
   /**
-   * Checks that the organization may have another open run. Other callers for the organization wait until the transaction
-   * ends. Errors: 429 if it has `MAX_OPEN_SCORE_RUNS` open runs.
+   * Checks that the organization may have another open run, as `isFull` does. Errors: 429 if it has `MAX_OPEN_SCORE_RUNS`
+   * open runs.
    */
   async checkOpenRuns(tx: Tx, scope: Scope): Promise<void> {
-    await this.runs.lockOpenOfOrg(tx, scope);
-    if (await this.isFull(scope, tx)) throw tooManyOpen('runs', this.environment.MAX_OPEN_SCORE_RUNS);
+    if (await this.isFull(tx, scope)) throw tooManyOpen('runs', this.environment.MAX_OPEN_SCORE_RUNS);
   }
 
-  /** Tells whether the organization has as many open runs as it may have. */
-  async isFull(scope: Scope, on: SqlExecutor = this.database): Promise<boolean> {
+  /**
+   * Tells whether the organization has as many open runs as it may have. Other callers for the organization wait until the
+   * transaction ends.
+   */
+  async isFull(tx: Tx, scope: Scope): Promise<boolean> {
+    await this.runs.lockOpenOfOrg(tx, scope);
     const max = this.environment.MAX_OPEN_SCORE_RUNS;
-    return (await this.runs.countOpenOfOrg(on, scope, max)) >= max;
+    return (await this.runs.countOpenOfOrg(tx, scope, max)) >= max;
   }
 
   private enqueue(tx: Tx, runIds: readonly string[]): Promise<void> {
