@@ -140,8 +140,10 @@ const undecryptable = (name: string): string =>
 
 function patchFault(before: string | null, after: string, parts: HiddenParts): string | null {
   const names = placeholdersIn(after);
-  if (names.length === 0) return null;
   const known = before === null ? [] : placeholdersIn(before);
+  const misplaced = known.find((name) => withoutQuery(after).includes(`{${name}}`));
+  if (misplaced !== undefined) return `must have the placeholder {${misplaced}} in its query, after \`?\``;
+  if (names.length === 0) return null;
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     return `has the placeholder {${unknown}}, but no value is stored for it. Send the query itself; write literal braces as %7B and %7D.`;

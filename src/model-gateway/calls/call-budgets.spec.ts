@@ -3,6 +3,7 @@ import type { BudgetRepository } from '../budgets/budget.repository';
 import type { Database } from '#platform/db';
 import type { Problem } from '#platform/problem';
 import { firstDayOf, SpendRepository, type SpendRow } from '../budgets/spend.repository';
+import type { JsonObject } from '../formats/json-shape';
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import type { CallFormat } from './call.types';
@@ -97,7 +98,7 @@ describe('a limit that only newer servers read', () => {
 });
 
 describe('a budget', () => {
-  const price = { input_usd_per_million: 1, output_usd_per_million: 1 };
+  const price = { input_usd_per_million: 1, output_usd_per_million: 10 };
   const target = (upstream_model: string) => ({
     ...{ upstream_model, price, max_input_tokens: null, max_output_tokens: null },
     provider: { kind: 'openai', base: new URL('http://provider.example') },
@@ -123,7 +124,7 @@ describe('a budget', () => {
   it('takes the reservations of concurrent calls into account', async () => {
     const { budgets } = newBudgets();
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 20 }, () => budgets.allow(spending(5_000_000))),
+      Array.from({ length: 20 }, () => budgets.allow(spending(500_000))),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   });
@@ -138,7 +139,7 @@ describe('a budget', () => {
       const budgets = new CallBudgets(amounts, spent, prices);
       const limits = { service_account_id: 'sva_1', monthly_budget_usd: which === 'key' ? 10 : null };
       const called = { ...model, monthly_budget_usd: which === 'model' ? 10 : null };
-      const call = { ...spending(9_000_000), model: called, limits: limits as KeyLimits };
+      const call = { ...spending(900_000), model: called, limits: limits as KeyLimits };
       const [first, second] = [await budgets.allow(call), await budgets.allow(call)];
       const reserved = await budgets.allow(call).catch((error: unknown) => error as Problem);
       expect(reserved).toMatchObject({ code: 'rate_limited', headers: { 'Retry-After': '5' } });
@@ -157,15 +158,29 @@ describe('a budget', () => {
 
   it('is spent, not reserved, if both apply', async () => {
     const { budgets, spent } = newBudgets();
-    await budgets.allow(spending(20_000_000));
+    await budgets.allow(spending(999_000));
     spent.update([row('model_1', 10)]);
     await expect(budgets.allow(spending(1))).rejects.toThrow(/is spent/);
+  });
+
+  it('is not at risk from one call, which may cost more than all of it only as one response without a limit', async () => {
+    const { budgets } = newBudgets();
+    const small = { ...model, monthly_budget_usd: 1 };
+    const allow = (request: JsonObject): Promise<unknown> =>
+      budgets.allow({ ...spending(1), model: small, bound: boundOf(request, 4, 'chat') }).then(
+        ({ reservation }) => reservation.release(),
+        (error: unknown) => (error as Problem).code,
+      );
+    const refused = [{ max_tokens: 1e9 }, { max_tokens: 200_000 }, { n: 128 }, { max_tokens: 50_000, n: 3 }];
+    for (const request of refused) expect(await allow(request)).toBe('forbidden');
+    for (const request of [{}, { max_tokens: 100_001 }, { max_tokens: 50_000, n: 2 }])
+      expect(await allow(request)).toBeUndefined();
   });
 
   it('has no reservations left after calls have ended', async () => {
     const { budgets, spent } = newBudgets();
     for (let call = 0; call < 5; call++) {
-      const { reservation } = await budgets.allow(spending(5_000_000));
+      const { reservation } = await budgets.allow(spending(500_000));
       reservation.release();
     }
     expect(spent.reservedBy('model_1')).toBe(0);

@@ -60,7 +60,8 @@ export class CallBudgets {
    * Checks that no budget is spent or reserved, and reserves the most that a call can cost. Concurrent calls can therefore exceed a
    * budget only by one request, plus what calls of other processes cost that are in flight or ended within a second.
    *
-   * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 409 if the price of the call is unknown.
+   * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 403 if the limits that the request names, or the
+   * number of responses, let it cost more than a whole budget and more than one response without a limit; 409 if the price of the call is unknown.
    */
   async allow(spending: Spending): Promise<Allowance> {
     const { model } = spending;
@@ -71,9 +72,12 @@ export class CallBudgets {
     const spent = await this.spentOf(budgets);
     // there is no await from here on, so that concurrent calls see each other's reservations
     const states = this.statesOf(budgets, spent);
-    const usd = Math.max(...priced.map((target) => this.mostUsd(target, spending)!));
+    const mostUsd = (of: Spending): number => Math.max(...priced.map((target) => this.mostUsd(target, of)!));
+    const usd = mostUsd(spending);
     const spentBudget = states.find(({ leftUsd }) => leftUsd <= 0);
     if (spentBudget) throw spentProblem(spentBudget);
+    const smallBudget = states.find((one) => usd > one.usd);
+    if (smallBudget && usd > mostUsd(withoutLimits(spending))) throw largeProblem(smallBudget, usd);
     const reservedBudget = states.find(isAllReserved);
     if (reservedBudget) throw reservedProblem(reservedBudget, usd);
     return { model: { ...model, targets: priced }, reservation: this.reserve(spending, budgets, usd) };
@@ -152,6 +156,20 @@ export class CallBudgets {
 }
 
 const isAllReserved = ({ leftUsd, reservedUsd }: BudgetState): boolean => reservedUsd >= leftUsd;
+
+/** Returns a call for one response without a limit, which is allowed however small a budget is. */
+const withoutLimits = (spending: Spending): Spending => ({
+  ...spending,
+  bound: { ...spending.bound, maxTokens: null, answers: Math.min(1, spending.bound.answers) },
+});
+
+const largeProblem = ({ noun, usd }: Budget, callUsd: number): Problem =>
+  new Problem(
+    'forbidden',
+    `The call could cost ${rounded(callUsd)} US dollars, more than the whole monthly budget of ${noun} (${usd} US dollars). ` +
+      'Send a lower `max_tokens` or `n`.',
+    { headers: NO_RETRY },
+  );
 
 function spentProblem({ noun, usd }: Budget): Problem {
   const now = new Date();

@@ -6,7 +6,7 @@ import type { CallFormat, RequestBound } from './call.types';
 const IMAGE_TOKENS = 50_000;
 /** The most rounds in which a provider runs tools: Anthropic stops after this number. */
 const TOOL_ROUNDS = 10;
-/** The most answers that OpenAI gives, assumed for a value of `n` that is not a number. */
+/** The most answers that OpenAI gives. Assumed for a larger `n`, and for one that is not a number. */
 const ANSWERS_MAX = 128;
 
 /** The members that limit an answer. Those of other formats can only raise the bound. */
@@ -83,7 +83,7 @@ function answersOf(request: JsonObject): number {
   let answers = 1;
   for (const [name, value] of Object.entries(request)) {
     if (isAbsent(value) || !ANSWERS.has(name.toLowerCase())) continue;
-    answers = Math.max(answers, tokensOf(value) || ANSWERS_MAX);
+    answers = Math.max(answers, Math.min(tokensOf(value) || ANSWERS_MAX, ANSWERS_MAX));
   }
   return answers;
 }
@@ -127,6 +127,8 @@ export interface ModelLimits {
 
 /** Assumed for the largest request and the largest answer of an unknown model. */
 export const ASSUMED_TOKENS = 128_000;
+/** More tokens than any model answers, whatever a request names. */
+const ANSWER_MAX = 1_000_000;
 
 /** Returns the most tokens that a request can use with a model. */
 export function mostTokens(
@@ -141,7 +143,7 @@ export function mostTokens(
   const maxOutput = Math.min(
     bound.maxTokens ?? maxOutputTokens ?? ASSUMED_TOKENS,
     maxOutputTokens ?? Infinity,
-    contextTokens ?? Infinity,
+    contextTokens ?? ANSWER_MAX,
   );
   return {
     inputTokens: Math.min(input * bound.rounds, TOKENS_MAX),

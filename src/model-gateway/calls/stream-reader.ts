@@ -42,7 +42,10 @@ export class StreamReader {
       return last;
     } catch (error) {
       if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
-      if (error instanceof SseTooLarge) throw streamTooLarge(error.message);
+      if (error instanceof SseTooLarge) {
+        translation.addUnread(error.maxEventBytes);
+        throw streamTooLarge(error.message);
+      }
       throw error;
     } finally {
       release();
@@ -79,6 +82,7 @@ export class StreamReader {
         const readable = isPart(event) ? event : parsable(event, isNative);
         if (isAtEnd && translation.isFinished && !isPart(readable) && isTruncated(readable)) continue;
         const part = isPart(readable) ? readable.raw : translation.push(readable);
+        if (isPart(readable)) translation.addUnread(part.length);
         hasStarted ||= part.length > 0;
         parts.push(part);
       }

@@ -101,9 +101,14 @@ export abstract class StreamTranslation {
     return this.last;
   }
 
-  /** Counts a large event as text, because its texts are cut. */
-  protected addLarge({ largeBytes = 0 }: SseEvent): void {
-    this.answer.length += largeBytes;
+  /** Counts bytes whose texts are not read as text. */
+  addUnread(bytes: number): void {
+    this.answer.length += bytes;
+  }
+
+  /** Counts a large event, or what follows its parts. */
+  protected addLarge({ largeBytes, raw }: SseEvent): void {
+    if (largeBytes !== undefined) this.addUnread(raw.length);
   }
 
   /** Completes the answer with an event that is passed on unchanged, but not before the call is recorded. */

@@ -120,11 +120,14 @@ describe('a secret in the URL of an MCP server', () => {
     'https://evil.example/mcp?x={query}',
     `${BASE}?{API_KEY}`,
     `${BASE}?a={b}`,
+    `${BASE}/{query}`,
   ])('is never sent elsewhere: %s', async (url) => {
     const made = await keyed();
     const refused = await on.editor.patch(pathOf(made), { url });
     expect([refused.status, pointersIn(refused)]).toEqual([400, ['/url']]);
-    expect(refused.body.errors[0].detail).toMatch(/never sent to a new origin|Send the query itself/);
+    expect(refused.body.errors[0].detail).toMatch(
+      /never sent to a new origin|Send the query itself|in its query/,
+    );
     expect(await fullUrlOf(app, made.body)).toBe(`${BASE}?api_key=${SECRET}`);
   });
 
