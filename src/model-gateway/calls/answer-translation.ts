@@ -87,12 +87,14 @@ export function translateAnswer(
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
   const contents = wire === 'responses' ? responseContents(answer) : chatContents(chat);
   const facts: AnswerFacts = {
-    // the texts of an outline are cut
-    ...(isOutline ? { ...contents, text: '', toolCalls: [] } : contents),
     usage,
     isUsageFinal: true,
     id: nameOf(answer.id) ?? null,
     model: nameOf(answer.model) ?? null,
+    finishReason: contents.finishReason,
+    // the texts of an outline are cut
+    text: isOutline ? '' : contents.text,
+    toolCalls: isOutline ? [] : contents.toolCalls,
   };
   const isCounted = isOutline && wire !== 'embeddings';
   const length = isCounted ? bytes.length : facts.text.length;

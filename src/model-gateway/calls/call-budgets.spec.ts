@@ -113,7 +113,7 @@ describe('a budget', () => {
   } as unknown as CalledModel;
   const spending = (maxTokens: number): Spending => {
     const bound = boundOf({ max_tokens: maxTokens }, 4, 'chat');
-    return { model, format: 'chat', bound, limits: null };
+    return { model, format: 'chat', facts: { bound }, limits: null };
   };
   const newBudgets = (): { budgets: CallBudgets; spent: SpendRepository } => {
     const spent = cacheOn(() => Promise.resolve([]));
@@ -167,7 +167,7 @@ describe('a budget', () => {
     const { budgets } = newBudgets();
     const small = { ...model, monthly_budget_usd: 1 };
     const allow = (request: JsonObject): Promise<unknown> =>
-      budgets.allow({ ...spending(1), model: small, bound: boundOf(request, 4, 'chat') }).then(
+      budgets.allow({ ...spending(1), model: small, facts: { bound: boundOf(request, 4, 'chat') } }).then(
         ({ reservation }) => reservation.release(),
         (error: unknown) => (error as Problem).code,
       );

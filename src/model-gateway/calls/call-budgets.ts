@@ -7,7 +7,7 @@ import { DEFAULT_MAX_TOKENS } from '../formats/chat-to-messages';
 import { NO_USAGE, type Usage } from '../formats/usage';
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledProvider, CalledTarget } from '../models/model-directory';
-import type { CallFormat, RequestBound, Reservation } from './call.types';
+import type { CallFormat, RequestBound, RequestFacts, Reservation } from './call.types';
 import { NO_RETRY, quotaExhausted } from './call-failure';
 import { mostTokens } from './request-bound';
 
@@ -32,7 +32,7 @@ interface BudgetState extends Budget {
 export interface Spending {
   model: CalledModel;
   format: CallFormat;
-  bound: RequestBound;
+  facts: Pick<RequestFacts, 'bound'>;
   /** The limits of the caller, if it is a gateway key. */
   limits: KeyLimits | null;
 }
@@ -150,18 +150,21 @@ export class CallBudgets {
   }
 
   /** Returns the most that a request to a target can cost, in US dollars, or null if the price is unknown. */
-  private mostUsd(target: CalledTarget, { format, bound }: Spending): number | null {
-    return costOfCall(target, mostUsage(target, format, bound, this.prices), this.prices);
+  private mostUsd(target: CalledTarget, { format, facts }: Spending): number | null {
+    return costOfCall(target, mostUsage(target, format, facts.bound, this.prices), this.prices);
   }
 }
 
 const isAllReserved = ({ leftUsd, reservedUsd }: BudgetState): boolean => reservedUsd >= leftUsd;
 
 /** Returns a call for one response without a limit, which is allowed however small a budget is. */
-const withoutLimits = (spending: Spending): Spending => ({
-  ...spending,
-  bound: { ...spending.bound, maxTokens: null, answers: Math.min(1, spending.bound.answers) },
-});
+function withoutLimits(spending: Spending): Spending {
+  const { bound } = spending.facts;
+  return {
+    ...spending,
+    facts: { bound: { ...bound, maxTokens: null, answers: Math.min(1, bound.answers) } },
+  };
+}
 
 const largeProblem = ({ noun, usd }: Budget, callUsd: number): Problem =>
   new Problem(

@@ -44,26 +44,25 @@ export class CallRecorder {
     const answered = isEstimated ? this.estimate(call, outcome, answeredLength) : facts.usage;
     const isFree = isCached || !target || (error !== null && answeredLength === null);
     const answeredUsd = isFree ? 0 : costOfCall(target, answered, this.prices);
-    const lostUsages = lost.map(({ target: one, reported }) =>
-      completedUsage(reported, mostUsage(one, call.format, call.facts.bound, this.prices)),
-    );
-    const lostUsds = lostUsages.map((usage, index) => costOfCall(lost[index]!.target, usage, this.prices));
-    const lostUsd = lostUsds.reduce(sumOrNull, 0);
-    const isAssumed = lost.map(({ reported: one }) => one.inputTokens === null || one.outputTokens === null);
-    const assumedUsd = lostUsds.reduce<number>(
-      (sum, usd, index) => sum + (isAssumed[index] ? (usd ?? 0) : 0),
-      0,
-    );
-    const recorded: Recorded = {
-      usage: lostUsages.reduce(sumOfUsage, answered),
-      costUsd: sumOrNull(answeredUsd, lostUsd),
-    };
+    const recorded: Recorded = { usage: answered, costUsd: answeredUsd };
+    let isAnyEstimated = isEstimated;
+    let estimatedUsd = isEstimated ? (answeredUsd ?? 0) : 0;
+    for (const { target: one, reported } of lost) {
+      const usage = completedUsage(reported, mostUsage(one, call.format, call.facts.bound, this.prices));
+      const usd = costOfCall(one, usage, this.prices);
+      recorded.usage = sumOfUsage(recorded.usage, usage);
+      recorded.costUsd = sumOrNull(recorded.costUsd, usd);
+      if (reported.inputTokens !== null && reported.outputTokens !== null) continue;
+      isAnyEstimated = true;
+      estimatedUsd += usd ?? 0;
+    }
     const ended: EndedCall = {
-      ...recorded,
+      usage: recorded.usage,
+      costUsd: recorded.costUsd,
       call,
       outcome,
-      isEstimated: isEstimated || isAssumed.includes(true),
-      estimatedUsd: (isEstimated ? (answeredUsd ?? 0) : 0) + assumedUsd,
+      isEstimated: isAnyEstimated,
+      estimatedUsd,
       startedAt,
       endedAt: Date.now(),
     };

@@ -76,7 +76,7 @@ export class GatewayService {
     const { model, reservation } = await this.budgets.allow({
       model: requested,
       format,
-      bound: facts.bound,
+      facts,
       limits,
     });
     const call: Call = {

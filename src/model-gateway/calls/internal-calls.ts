@@ -228,7 +228,7 @@ export class InternalCalls {
     const { model, reservation } = await this.budgets.allow({
       model: requested,
       format: call.format,
-      bound: facts.bound,
+      facts,
       limits: null,
     });
     const progress = newProgress();

@@ -9,7 +9,7 @@ import { responsesToChatRequest } from '../formats/responses-to-chat';
 import { UntranslatableError } from '../formats/request-members';
 import type { ProviderKind } from '../providers/provider.entity';
 import { CallFailure } from './call-failure';
-import { type CallFormat, type RequestFacts, wireFormatOf } from './call.types';
+import { type CallFormat, type RequestBound, type RequestFacts, wireFormatOf } from './call.types';
 import { type Replacements, splice } from './json-splice';
 import { boundOf } from './request-bound';
 
@@ -29,12 +29,16 @@ export function inspect(bytes: Buffer, format: CallFormat): RequestFacts {
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw problem.invalidField('/stream', 'must be true or false');
   }
+  let bound: RequestBound | undefined;
   return {
     model: model as string,
     // embeddings are never streamed, so `stream` has no effect there
     isStream: stream === true && format !== 'embeddings',
     includesUsage: objectOf(body.stream_options).include_usage === true,
-    bound: boundOf(body, bytes.length, format),
+    // parses the request again, because only budgets, spans and lost answers need it, and its values take much memory
+    get bound() {
+      return (bound ??= boundOf(parse(bytes) as JsonObject, bytes.length, format));
+    },
     temperature: numberOf(body.temperature) ?? null,
   };
 }

@@ -61,13 +61,18 @@ export class TargetCaller {
   }
 
   /** Returns what `translateAnswer` returns, without blocking the event loop. */
-  async translated(call: Call, bytes: Buffer, form: AnswerForm, request: Buffer): Promise<TranslatedAnswer> {
-    const outline = isOutlined(bytes, form) ? await this.outlineOf(bytes, call) : undefined;
-    const { caller, signal } = call;
-    const parsedBytes = outline?.length ?? bytes.length;
-    return this.turns.run(caller.orgId, signal, parsedBytes, () =>
-      translateAnswer(bytes, form, request, outline),
-    );
+  translated(
+    call: Call,
+    bytes: Buffer,
+    form: AnswerForm,
+    request: Buffer,
+  ): TranslatedAnswer | Promise<TranslatedAnswer> {
+    const inTurn = (size: number, outline?: string): TranslatedAnswer | Promise<TranslatedAnswer> =>
+      this.turns.run(call.caller.orgId, call.signal, size, () =>
+        translateAnswer(bytes, form, request, outline),
+      );
+    if (!isOutlined(bytes, form)) return inTurn(bytes.length);
+    return this.outlineOf(bytes, call).then((outline) => inTurn(outline.length, outline));
   }
 
   /** Returns the answer once it has started. Errors: as for `plain`. */
