@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { type Answer, committedDocument, newSpan, type TestApp } from '#testing';
+import { type Answer, type ApiClient, committedDocument, newSpan, type TestApp } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 import { bodiesOf, optionsOf } from './generated-media';
@@ -81,11 +81,15 @@ export class GeneratedBodies {
   private constructor(
     readonly app: TestApp,
     private readonly space: EvaluationWorkspace,
+    /** A service account with the role admin, which may name any author. */
+    private readonly annotator: ApiClient,
     private readonly document: Document,
   ) {}
 
   static async open(app: TestApp): Promise<GeneratedBodies> {
-    return new GeneratedBodies(app, await EvaluationWorkspace.open(app), committedDocument<Document>());
+    const space = await EvaluationWorkspace.open(app);
+    const { key } = await space.organization.serviceAccount('admin');
+    return new GeneratedBodies(app, space, app.api(key).in(space.id), committedDocument<Document>());
   }
 
   /**
@@ -147,7 +151,8 @@ export class GeneratedBodies {
     const headers: Record<string, string> = body instanceof FormData ? {} : { 'content-type': media };
     const isJson = /\/json$|\+json$/.test(media) && typeof body === 'object';
     const sent = isJson ? generatedJson(body) : body;
-    return this.space.evaluator.request(operation.method, path + query, { body: sent, headers });
+    const client = operation.operationId === 'scoreAnnotationItem' ? this.annotator : this.space.evaluator;
+    return client.request(operation.method, path + query, { body: sent, headers });
   }
 
   private async readBack(answer: Answer): Promise<void> {
