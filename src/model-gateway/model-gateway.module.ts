@@ -9,6 +9,8 @@ import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
 import { BudgetRepository } from './budgets/budget.repository';
 import { BudgetService } from './budgets/budget.service';
+import { BudgetReservations } from './budgets/budget-reservations';
+import { ReservationRepository } from './budgets/reservation.repository';
 import { SpendRepository } from './budgets/spend.repository';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
 import { CallBudgets } from './calls/call-budgets';
@@ -61,6 +63,7 @@ const RESOURCES = [
 const CALLS = [
   AnswerCacheRepository,
   BudgetRepository,
+  BudgetReservations,
   CallBudgets,
   CalledModelRepository,
   CallRecorder,
@@ -73,6 +76,7 @@ const CALLS = [
   ModelDirectory,
   ParsingTurns,
   ProviderClient,
+  ReservationRepository,
   SpanWriter,
   StreamReader,
   TargetCaller,

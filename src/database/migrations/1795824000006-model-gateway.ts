@@ -155,6 +155,15 @@ export class ModelGateway1795824000006 extends SqlMigration {
       PRIMARY KEY (subject, month)
     ) WITH (fillfactor = 50);
 
+    -- What each process has reserved in the budget of a subject. Each process renews its rows until it dies
+    CREATE TABLE model_reservations (
+      subject text COLLATE "C" NOT NULL,
+      process_id text COLLATE "C" NOT NULL,
+      reserved_usd double precision NOT NULL,
+      expires_at timestamptz NOT NULL,
+      PRIMARY KEY (subject, process_id)
+    ) WITH (fillfactor = 50);
+
     -- The last failure of each target of a model, from which all processes learn the cooldowns
     CREATE TABLE model_target_failures (
       model_id text COLLATE "C" NOT NULL REFERENCES models,

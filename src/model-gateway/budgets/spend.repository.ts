@@ -19,14 +19,10 @@ export interface SpendRow {
 /** Returns the first day of a time's month (UTC), as `model_spend` has it. */
 export const firstDayOf = (time: Date): string => `${time.toISOString().slice(0, 7)}-01`;
 
-/**
- * Reads the amounts that models, workspaces and service accounts have spent, and reserves the cost of their calls in flight. Caches
- * the amounts that calls need.
- */
+/** Reads the amounts that models, workspaces and service accounts have spent. Caches the amounts that calls need. */
 @Injectable()
 export class SpendRepository {
   private readonly cache = new LRUCache<string, number>({ max: SUBJECTS_MAX, ttl: LIFETIME_MS });
-  private readonly reserved = new Map<string, Reserved>();
 
   constructor(private readonly database: Database) {}
 
@@ -58,34 +54,6 @@ export class SpendRepository {
     return new Map(subjects.map((subject) => [subject, spent.get(subject) ?? 0]));
   }
 
-  /** Returns the US dollars that are reserved for the calls of a subject in flight. */
-  reservedBy(subject: string): number {
-    return this.reserved.get(subject)?.usd ?? 0;
-  }
-
-  /**
-   * Reserves US dollars for a call. Returns a function that changes the amount. Call it with null to release the reservation. Later
-   * calls do nothing.
-   */
-  reserve(subjects: readonly string[], usd: number): (usd: number | null) => void {
-    let reservedUsd = usd;
-    let reserved = subjects;
-    for (const subject of subjects) this.add(subject, usd, 1);
-    return (changed) => {
-      for (const subject of reserved)
-        this.add(subject, (changed ?? 0) - reservedUsd, changed === null ? -1 : 0);
-      if (changed === null) reserved = [];
-      else reservedUsd = changed;
-    };
-  }
-
-  private add(subject: string, addedUsd: number, addedCalls: number): void {
-    const { usd, calls } = this.reserved.get(subject) ?? NOTHING_RESERVED;
-    // the last call also removes rounding errors
-    if (calls + addedCalls === 0) this.reserved.delete(subject);
-    else this.reserved.set(subject, { usd: usd + addedUsd, calls: calls + addedCalls });
-  }
-
   /** Updates the cache with rows from the database. */
   update(rows: readonly SpendRow[]): void {
     for (const { subject, month, spent_usd } of rows) this.cache.set(key(subject, month), spent_usd);
@@ -99,14 +67,6 @@ export class SpendRepository {
     );
   }
 }
-
-/** The reservation for a subject's calls in flight. */
-interface Reserved {
-  usd: number;
-  calls: number;
-}
-
-const NOTHING_RESERVED: Reserved = { usd: 0, calls: 0 };
 
 const key = (subject: string, month: string): string => `${subject} ${month}`;
 

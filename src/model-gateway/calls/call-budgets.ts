@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Problem, problem } from '#platform/problem';
 import { costOf, ModelPrices, type PriceTable } from '../../telemetry';
 import { BudgetRepository } from '../budgets/budget.repository';
+import { type Budget, BudgetReservations, type UsedBudget } from '../budgets/budget-reservations';
 import { SpendRepository } from '../budgets/spend.repository';
 import { DEFAULT_MAX_TOKENS } from '../formats/chat-to-messages';
 import { NO_USAGE, type Usage } from '../formats/usage';
@@ -13,20 +14,6 @@ import { mostTokens } from './request-bound';
 
 /** `Retry-After` for a budget that calls in flight have reserved, in seconds. */
 export const RESERVED_SECONDS = 5;
-
-/** A budget that a call counts against. */
-interface Budget {
-  /** The id of the model, workspace or service account whose spending counts. */
-  subject: string;
-  usd: number;
-  noun: string;
-}
-
-/** A budget with its remaining and its reserved amount. */
-interface BudgetState extends Budget {
-  leftUsd: number;
-  reservedUsd: number;
-}
 
 /** A call to check against budgets. */
 export interface Spending {
@@ -53,12 +40,13 @@ export class CallBudgets {
   constructor(
     private readonly budgets: BudgetRepository,
     private readonly spending: SpendRepository,
+    private readonly reservations: BudgetReservations,
     private readonly prices: ModelPrices,
   ) {}
 
   /**
    * Checks that no budget is spent or reserved, and reserves the most that a call can cost. Concurrent calls can therefore exceed a
-   * budget only by one request, plus what calls of other processes cost that are in flight or ended within a second.
+   * budget only by one request, over all processes.
    *
    * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 403 if the limits that the request names, or the
    * number of responses, let it cost more than a whole budget and more than one response without a limit; 409 if the price of the call is unknown.
@@ -69,60 +57,39 @@ export class CallBudgets {
     if (budgets.length === 0) return { model, reservation: UNLIMITED };
     const priced = model.targets.filter((target) => this.mostUsd(target, spending) !== null);
     if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
-    const spent = await this.spentOf(budgets);
-    // there is no await from here on, so that concurrent calls see each other's reservations
-    const states = this.statesOf(budgets, spent);
     const mostUsd = (of: Spending): number => Math.max(...priced.map((target) => this.mostUsd(target, of)!));
     const usd = mostUsd(spending);
-    const spentBudget = states.find(({ leftUsd }) => leftUsd <= 0);
+    const spent = await this.spending.spentBy(budgets.map(({ subject }) => subject));
+    const spentBudget = budgets.find((one) => one.usd <= spent.get(one.subject)!);
     if (spentBudget) throw spentProblem(spentBudget);
-    const smallBudget = states.find((one) => usd > one.usd);
+    const smallBudget = budgets.find((one) => usd > one.usd);
     if (smallBudget && usd > mostUsd(withoutLimits(spending))) throw largeProblem(smallBudget, usd);
-    const reservedBudget = states.find(isAllReserved);
-    if (reservedBudget) throw reservedProblem(reservedBudget, usd);
-    return { model: { ...model, targets: priced }, reservation: this.reserve(spending, budgets, usd) };
+    const used = await this.reservations.reserve(model.org_id, budgets, usd);
+    if (used) throw used.leftUsd > 0 ? reservedProblem(used, usd) : spentProblem(used);
+    return { model: { ...model, targets: priced }, reservation: this.reservationOf(spending, budgets, usd) };
   }
 
-  /** @param usd the most that the first request can cost */
-  private reserve(spending: Spending, budgets: readonly Budget[], usd: number): Reservation {
-    const change = this.spending.reserve(
-      budgets.map(({ subject }) => subject),
-      usd,
-    );
-    let heldUsd = usd;
+  /** @param usd what is reserved already: the most that a request to any target can cost */
+  private reservationOf(spending: Spending, budgets: readonly Budget[], usd: number): Reservation {
+    const reserved = [usd];
+    let reservedUsd = usd;
     let keptUsd = 0;
-    const hold = (nextUsd: number): true => {
-      change((heldUsd = nextUsd));
+    let requestUsd = 0;
+    const raise = async (missingUsd: number): Promise<boolean> => {
+      if (await this.reservations.reserve(spending.model.org_id, budgets, missingUsd)) return false;
+      reserved.push(missingUsd);
+      reservedUsd += missingUsd;
       return true;
-    };
-    const raise = async (nextUsd: number): Promise<boolean> => {
-      const spent = await this.spentOf(budgets);
-      const replacedUsd = heldUsd - keptUsd;
-      const isTaken = this.statesOf(budgets, spent).some((one) =>
-        isAllReserved({ ...one, reservedUsd: one.reservedUsd - replacedUsd }),
-      );
-      return !isTaken && hold(nextUsd);
     };
     return {
       next: (target) => {
-        const nextUsd = keptUsd + this.mostUsd(target, spending)!;
-        return nextUsd <= heldUsd ? hold(nextUsd) : raise(nextUsd);
+        requestUsd = this.mostUsd(target, spending)!;
+        const missingUsd = keptUsd + requestUsd - reservedUsd;
+        return missingUsd <= 0 || raise(missingUsd);
       },
-      keep: () => void (keptUsd = heldUsd),
-      release: () => change(null),
+      keep: () => void (keptUsd += requestUsd),
+      release: (spentUsd) => this.reservations.release(budgets, reserved.splice(0), spentUsd),
     };
-  }
-
-  private spentOf(budgets: readonly Budget[]): Promise<Map<string, number>> {
-    return this.spending.spentBy(budgets.map(({ subject }) => subject));
-  }
-
-  private statesOf(budgets: readonly Budget[], spent: ReadonlyMap<string, number>): BudgetState[] {
-    return budgets.map((budget) => ({
-      ...budget,
-      leftUsd: budget.usd - (spent.get(budget.subject) ?? 0),
-      reservedUsd: this.spending.reservedBy(budget.subject),
-    }));
   }
 
   /** Returns the cost of a model's tokens in US dollars, at the price of its first target with a known price, or null. */
@@ -155,8 +122,6 @@ export class CallBudgets {
   }
 }
 
-const isAllReserved = ({ leftUsd, reservedUsd }: BudgetState): boolean => reservedUsd >= leftUsd;
-
 /** Returns a call for one response without a limit, which is allowed however small a budget is. */
 function withoutLimits(spending: Spending): Spending {
   const { bound } = spending.facts;
@@ -187,7 +152,7 @@ function spentProblem({ noun, usd }: Budget): Problem {
  *
  * @param callUsd the reservation of the call
  */
-function reservedProblem({ noun, usd, leftUsd }: BudgetState, callUsd: number): Problem {
+function reservedProblem({ noun, usd, leftUsd }: UsedBudget, callUsd: number): Problem {
   return new ReservedProblem(
     `Calls in flight have reserved the rest of the monthly budget of ${noun} (${rounded(leftUsd)} of ${usd} US dollars). ` +
       `Try again in ${RESERVED_SECONDS} s. This call would reserve ${rounded(callUsd)} US dollars. ` +

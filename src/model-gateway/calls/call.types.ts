@@ -107,8 +107,8 @@ export interface Reservation {
   next: (target: CalledTarget) => boolean | Promise<boolean>;
   /** Keeps what is reserved for the last request, which may be charged. */
   keep: () => void;
-  /** Call it once the call is recorded. */
-  release: () => void;
+  /** Call it once the call is recorded, with what it has cost. */
+  release: (spentUsd: number) => void;
 }
 
 /** A model call that passed all checks. */

@@ -92,7 +92,7 @@ export class GatewayService {
       lease: request.lease,
       maxBytes: ANSWER_MAX,
       onRecorded: (recorded) => {
-        reservation.release();
+        reservation.release(recorded.costUsd ?? 0);
         if (limits) this.countUsed(limits, recorded).catch(logUncounted);
       },
       progress: newProgress(),

@@ -253,7 +253,7 @@ export class InternalCalls {
         lease,
         maxBytes: call.maxBytes,
         onRecorded: (recorded) => {
-          reservation.release();
+          reservation.release(recorded.costUsd ?? 0);
           ended.recorded = recorded;
         },
         progress,

@@ -160,7 +160,7 @@ describe('a budget of $1 costs at most $1 and one call', () => {
   }
 
   /** Sends a call. @returns the status of its response, or undefined if its client has left */
-  async function send(key: string, trick: Trick): Promise<number | undefined> {
+  async function send(url: string, key: string, trick: Trick): Promise<number | undefined> {
     const { path = '/model/v1/chat/completions', body, leaves } = trick;
     const traceId = randomBytes(16).toString('hex');
     const headers = {
@@ -168,7 +168,7 @@ describe('a budget of $1 costs at most $1 and one call', () => {
       'content-type': 'application/json',
       traceparent: `00-${traceId}-${'1'.repeat(16)}-01`,
     };
-    const request = http.request(app.url + path, { method: 'POST', headers, agent: false });
+    const request = http.request(url + path, { method: 'POST', headers, agent: false });
     request.on('error', () => undefined).end(typeof body === 'string' ? body : JSON.stringify(body));
     const response = once(request, 'response') as Promise<[http.IncomingMessage]>;
     const isRefused = response.then(
@@ -192,7 +192,12 @@ describe('a budget of $1 costs at most $1 and one call', () => {
   const costOf = ({ text }: ProviderCall): number => (longestAnswer(text) * OUTPUT_USD_PER_MILLION) / 1e6;
 
   /** Sends many calls at once, and some more afterwards. Returns the costs of the calls that the provider received. */
-  async function attack(trick: Trick, count: number, budgetOf: BudgetOf = 'key'): Promise<number[]> {
+  async function attack(
+    trick: Trick,
+    count: number,
+    budgetOf: BudgetOf = 'key',
+    urls: readonly string[] = [app.url],
+  ): Promise<number[]> {
     const key = await stolenKey(budgetOf, trick.answer === silence ? 1_000 : 60_000);
     let decided = 0;
     let onAllDecided!: () => void;
@@ -203,14 +208,14 @@ describe('a budget of $1 costs at most $1 and one call', () => {
       await allDecided;
       await trick.answer(one, response);
     };
-    const sent = Array.from({ length: count }, async () => {
-      const status = await send(key, trick);
+    const sent = Array.from({ length: count }, async (_, n) => {
+      const status = await send(urls[n % urls.length]!, key, trick);
       if (status === 429 || status === 400) decide();
     });
     await Promise.all(sent);
     const isRecorded = async (): Promise<boolean> => (await usage()).attempts >= provider.calls.length;
     await until(isRecorded);
-    for (let again = 0; again < 5; again++) await send(key, trick);
+    for (let again = 0; again < 5; again++) await send(app.url, key, trick);
     await until(isRecorded);
     return provider.calls.map(costOf);
   }
@@ -226,6 +231,14 @@ describe('a budget of $1 costs at most $1 and one call', () => {
     const costs = await attack(TRICKS['without a limit']!, MANY, budgetOf);
     expect(costs).toHaveLength(1);
     expect(await usage()).toMatchObject({ call_count: 1, cost_usd: 1, estimated_usd: 0 });
+  });
+
+  it('with 200 calls at once, to two processes', async () => {
+    const other = await app.another();
+    const trick: Trick = { body: chat({ max_tokens: 7_000 }), answer: answered };
+    const costs = await attack(trick, MANY, 'key', [app.url, other.url]);
+    expect(costs).toHaveLength(15);
+    expect(await usage()).toMatchObject({ call_count: 15, cost_usd: 1.05 });
   });
 
   it('lets an honest caller run calls one at a time, and more at once with a smaller limit', async () => {

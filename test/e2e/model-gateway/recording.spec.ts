@@ -6,7 +6,7 @@ import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
 import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
 import { ProviderClient } from '../../../src/model-gateway/calls/provider-client';
-import { SpendRepository } from '../../../src/model-gateway/budgets/spend.repository';
+import { BudgetReservations } from '../../../src/model-gateway/budgets/budget-reservations';
 import {
   begin,
   chat,
@@ -65,7 +65,7 @@ describe('a call', () => {
     (await of.get(`/model/v1/usage?workspace_id=${org.workspaceId}`)).body.total;
   const reservedOf = async (name: string): Promise<number> => {
     const { body } = await admin.get(`/model/v1/models/${name}`);
-    return app.get(SpendRepository).reservedBy(body.model_id as string);
+    return app.get(BudgetReservations).heldBy(body.model_id as string);
   };
 
   /** Starts a stream, and waits for its response headers. */
