@@ -47,7 +47,7 @@ export const runTransaction = <Result>(work: () => Promise<Result>): Promise<Res
   storage.run({ orgId: storage.getStore()?.orgId ?? BACKGROUND, isInTransaction: true }, work);
 
 /** Runs work that several organizations share, such as a transaction with the exports of many, under its own name. */
-export const runAs = <Result>(name: string, work: () => Promise<Result>): Promise<Result> =>
+export const runAs = <Result>(name: string, work: () => Result): Result =>
   storage.run({ orgId: name, isInTransaction: false }, work);
 
 /** Owner of work outside of requests, such as jobs and periodic tasks. */

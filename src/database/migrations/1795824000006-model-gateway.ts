@@ -155,7 +155,7 @@ export class ModelGateway1795824000006 extends SqlMigration {
       PRIMARY KEY (subject, month)
     ) WITH (fillfactor = 50);
 
-    -- What each process has reserved in the budget of a subject. Each process renews its rows until it dies
+    -- US dollars that each process has reserved in the budget of a subject. A row that its process does not renew expires
     CREATE TABLE model_reservations (
       subject text COLLATE "C" NOT NULL,
       process_id text COLLATE "C" NOT NULL,

@@ -1,14 +1,19 @@
-import { Injectable } from '@nestjs/common';
-import { Batcher, FairLimiter } from '#platform/concurrency';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Batcher, runAs } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { ReservationRepository, type SubjectState } from './reservation.repository';
+import type { Tx } from '#platform/db';
+import { EXPIRY_MS, ReservationRepository, type SubjectState } from './reservation.repository';
 
-/** How often a process gives back what its calls no longer need, and renews the rest. */
+/** How often a process gives back what its calls no longer need. */
 const RENEWAL_MS = 1_000;
-/** A process reserves in advance for this many calls, but at most this part of what is left of a budget. */
-const ADVANCE = { calls: 16, part: 1 / 16 };
+/** Age from which an unchanged reservation is renewed, in milliseconds. */
+const RENEWAL_AGE_MS = EXPIRY_MS / 3;
+/** Number of renewals after which the reservations of dead processes are deleted. */
+const RENEWALS_PER_DELETION = 60;
+/** A process reserves in advance for this many calls, but at most this fraction of what is left of a budget. */
+const ADVANCE = { calls: 16, fraction: 1 / 16 };
 /** Maximum number of reservations that are decided at once. */
-const ASKS_MAX = 1_000;
+const BATCH_MAX = 1_000;
 const OWNER = 'model budgets';
 
 /** A monthly budget that a call counts against. */
@@ -19,183 +24,281 @@ export interface Budget {
   noun: string;
 }
 
-/** A budget that has no room for a call. */
-export interface UsedBudget extends Budget {
+/** A budget without room for a call. */
+export interface ExhaustedBudget extends Budget {
   /** Zero or less if the budget is spent. Otherwise, calls in flight have reserved it. */
   leftUsd: number;
 }
 
 /** What this process has reserved of a subject's budget, in US dollars. */
-interface Share {
-  /** Reserved in the database, and not spent since. */
+interface Lease {
+  /** Reserved in the database, less what calls have spent since. */
   usd: number;
-  /** Whether `usd` is being written. Until it is, calls ask for more. */
-  isChanging: boolean;
-  /** The part that calls in flight hold, in this number of reservations. */
+  /** The part that calls in flight hold, and the number of these calls. */
   heldUsd: number;
-  reservations: number;
-  /** The part that the process keeps in advance. */
-  advanceUsd: number;
+  calls: number;
+  /** The budget for which the lease was last raised. */
+  budgetUsd: number;
   /** Whether calls have reserved anything since the last renewal. */
   isUsed: boolean;
+  /** Whether the lease is being raised. Meanwhile, further calls wait. */
+  isBeingRaised: boolean;
+  /** The amount in the database. NaN if it is unknown. */
+  storedUsd: number;
+  /** Time of the last write (`performance.now()`). */
+  storedAt: number;
 }
 
-/** A reservation for which the shares of this process are too small. */
-interface Ask {
+/** An amount that a call needs of several budgets. */
+interface ReservationRequest {
   budgets: readonly Budget[];
   usd: number;
+  /** What the call has reserved already and no longer needs. Undefined for a call without a reservation. */
+  replacedUsd: number | undefined;
 }
 
-/** Writes all shares again. */
-const RENEWAL: Ask = { budgets: [], usd: 0 };
-
 /**
- * Reserves the cost of calls in flight in budgets, over all processes: what is spent and reserved can exceed a budget only by one
- * reservation. Each process has a share of a budget in the database, with something in advance, so that most calls need no
- * statement. The share of a process that has died expires after a minute.
+ * Reserves the cost of calls in flight in budgets, across all processes: what is spent and reserved can exceed a budget only by one
+ * reservation. Each process has a lease on a part of a budget in the database, with something in advance, so that calls that are
+ * small compared with the budget need no statement. The leases of a process that has died expire after a minute.
  */
 @Injectable()
-export class BudgetReservations {
-  private readonly shares = new Map<string, Share>();
-  private timer: NodeJS.Timeout | undefined;
-  private readonly asks = new Batcher<Ask, UsedBudget | null>({
-    run: (asks) => this.run(asks),
-    max: ASKS_MAX,
-    shared: { limiter: new FairLimiter({ concurrency: 1, share: 1 }), owner: OWNER },
+export class BudgetReservations implements OnApplicationShutdown {
+  private readonly leases = new Map<string, Lease>();
+  private readonly requests = new Batcher<ReservationRequest, ExhaustedBudget | null>({
+    run: (requests) => this.run(requests),
+    max: BATCH_MAX,
+    isSequential: true,
   });
+  private timer: NodeJS.Timeout | undefined;
+  private renewals = 0;
+  private renewal: Promise<void> | undefined;
 
   constructor(private readonly repository: ReservationRepository) {}
 
   /**
-   * Reserves US dollars of all budgets, if any of each is left. Returns a budget of which nothing is left, or null.
+   * Reserves US dollars of all budgets for a call, if any of each is left. Returns the first budget of which nothing is left, or null.
    *
    * @param orgId the organization of the budgets
    */
-  async reserve(orgId: string, budgets: readonly Budget[], usd: number): Promise<UsedBudget | null> {
-    const hasRoom = (share: Share | undefined): boolean =>
-      share !== undefined && !share.isChanging && share.heldUsd + usd <= share.usd;
-    if (!budgets.every(({ subject }) => hasRoom(this.shares.get(subject))))
-      return this.asks.add([orgId], { budgets, usd });
-    this.hold(budgets, usd);
-    return null;
+  reserve(orgId: string, budgets: readonly Budget[], usd: number): Promise<ExhaustedBudget | null> {
+    return this.request(orgId, { budgets, usd, replacedUsd: undefined });
   }
 
   /**
-   * Ends reservations.
+   * Reserves more for a call that has a reservation. Returns as for `reserve`.
    *
-   * @param reserved the US dollars of each
-   * @param spentUsd what they have cost, which is stored as spent
+   * @param replacedUsd the part of its reservation that the call no longer needs
    */
-  release(budgets: readonly Budget[], reserved: readonly number[], spentUsd: number): void {
-    const usd = sumOf(reserved);
+  raise(
+    orgId: string,
+    budgets: readonly Budget[],
+    usd: number,
+    replacedUsd: number,
+  ): Promise<ExhaustedBudget | null> {
+    return this.request(orgId, { budgets, usd, replacedUsd });
+  }
+
+  /** Reserves less for a call. */
+  lower(budgets: readonly Budget[], usd: number): void {
+    for (const { subject } of budgets) this.leases.get(subject)!.heldUsd -= usd;
+  }
+
+  /**
+   * Ends the reservation of a call.
+   *
+   * @param usd all that is reserved for the call
+   * @param spentUsd what the call has cost, which is stored as spent
+   */
+  release(budgets: readonly Budget[], usd: number, spentUsd: number): void {
     for (const { subject } of budgets) {
-      const share = this.shares.get(subject)!;
-      share.reservations -= reserved.length;
-      // the last one also removes rounding errors
-      share.heldUsd = share.reservations === 0 ? 0 : share.heldUsd - usd;
-      share.usd = Math.max(0, share.usd - Math.min(usd, spentUsd));
+      const lease = this.leases.get(subject)!;
+      lease.calls--;
+      // the last call also removes rounding errors
+      lease.heldUsd = lease.calls === 0 ? 0 : lease.heldUsd - usd;
+      lease.usd = Math.max(0, lease.usd - Math.min(usd, spentUsd));
     }
   }
 
   /** Returns the US dollars that calls of this process hold. */
   heldBy(subject: string): number {
-    return this.shares.get(subject)?.heldUsd ?? 0;
+    return this.leases.get(subject)?.heldUsd ?? 0;
   }
 
-  private hold(budgets: readonly Budget[], usd: number): void {
+  /** Gives back what no call holds. */
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.renewal;
+    for (const lease of this.leases.values()) lease.isUsed = false;
+    await this.renew();
+  }
+
+  private async request(orgId: string, request: ReservationRequest): Promise<ExhaustedBudget | null> {
+    return this.tryHold(request) ? null : this.requests.add([orgId], request);
+  }
+
+  /** Reserves without a statement, if the leases have room. */
+  private tryHold(request: ReservationRequest): boolean {
+    const { budgets, usd } = request;
+    const now = performance.now();
+    const hasRoom = budgets.every((budget) => {
+      const lease = this.leases.get(budget.subject);
+      return (
+        lease !== undefined &&
+        !lease.isBeingRaised &&
+        lease.heldUsd + usd <= lease.usd &&
+        lease.budgetUsd <= budget.usd &&
+        now - lease.storedAt < EXPIRY_MS
+      );
+    });
+    if (hasRoom) this.hold(request);
+    return hasRoom;
+  }
+
+  private hold({ budgets, usd, replacedUsd }: ReservationRequest): void {
     for (const { subject } of budgets) {
-      const share = this.shares.get(subject)!;
-      share.heldUsd += usd;
-      share.reservations++;
-      share.isUsed = true;
+      const lease = this.leases.get(subject)!;
+      lease.heldUsd += usd;
+      lease.isUsed = true;
+      if (replacedUsd === undefined) lease.calls++;
     }
   }
 
-  private async run(asks: readonly Ask[]): Promise<(UsedBudget | null)[]> {
-    const asked = new Set(asks.flatMap(({ budgets }) => budgets.map(({ subject }) => subject)));
-    for (const subject of asked) if (!this.shares.has(subject)) this.shares.set(subject, newShare());
-    this.timer ??= setInterval(() => this.renew(), RENEWAL_MS).unref();
-    const isRenewal = asks.includes(RENEWAL);
-    const changing = [...this.shares].filter(([subject]) => isRenewal || asked.has(subject));
-    for (const [, share] of changing) share.isChanging = true;
+  private async run(requests: readonly ReservationRequest[]): Promise<(ExhaustedBudget | null)[]> {
+    // the previous batch may have raised the leases enough
+    const undecided = requests.filter((request) => !this.tryHold(request));
+    if (undecided.length === 0) return requests.map(() => null);
+    const leases = this.leasesOf(undecided);
+    for (const lease of leases.values()) lease.isBeingRaised = true;
     try {
-      const results = await this.repository.transaction(async (tx) => {
-        const states = asked.size > 0 ? await this.repository.lock(tx, [...asked]) : [];
-        // there is no await from here to `put`, so that calls that end meanwhile change what is written
-        const { results, plannedUsd } = this.decide(asks, states);
-        for (const [subject, share] of changing) {
-          const advanceUsd = isRenewal && !share.isUsed ? 0 : share.advanceUsd;
-          share.usd = share.heldUsd + (plannedUsd.get(subject) ?? 0) + advanceUsd;
-        }
-        await this.repository.put(tx, new Map(changing.map(([subject, { usd }]) => [subject, usd])));
-        return results;
-      });
-      asks.forEach(({ budgets, usd }, index) => results[index] === null && this.hold(budgets, usd));
-      if (isRenewal) this.forgetUnused(changing);
-      return results;
+      await this.renewal; // which may be writing the same leases
+      const { results, storedUsd, storedAt } = await this.repository.transaction((tx) =>
+        this.raiseLeases(tx, leases, undecided),
+      );
+      for (const [subject, usd] of storedUsd)
+        Object.assign(leases.get(subject)!, { storedUsd: usd, storedAt });
+      for (const request of undecided) if (results.get(request) === null) this.hold(request);
+      return requests.map((request) => results.get(request) ?? null);
     } catch (error) {
-      for (const [, share] of changing) share.usd = 0;
+      for (const lease of leases.values()) Object.assign(lease, { usd: 0, storedUsd: NaN });
       throw error;
     } finally {
-      for (const [, share] of changing) share.isChanging = false;
+      for (const lease of leases.values()) lease.isBeingRaised = false;
     }
   }
 
-  /** Decides in the order of the reservations, each of which takes room from the next. */
-  private decide(
-    asks: readonly Ask[],
-    states: readonly SubjectState[],
-  ): { results: (UsedBudget | null)[]; plannedUsd: Map<string, number> } {
-    const plannedUsd = new Map(states.map(({ subject }) => [subject, 0]));
-    const stateOf = new Map(states.map((state) => [state.subject, state]));
-    const results = asks.map(({ budgets, usd }): UsedBudget | null => {
-      const all = budgets.map((budget) => {
-        const { spent_usd, elsewhere_usd } = stateOf.get(budget.subject)!;
-        const share = this.shares.get(budget.subject)!;
-        const leftUsd = budget.usd - spent_usd;
-        const roomUsd = leftUsd - elsewhere_usd - share.heldUsd - plannedUsd.get(budget.subject)!;
-        return { ...budget, share, leftUsd, roomUsd };
-      });
-      const used = all.find(({ roomUsd }) => roomUsd <= 0);
-      if (used) return used;
-      for (const { subject, share, roomUsd } of all) {
-        plannedUsd.set(subject, plannedUsd.get(subject)! + usd);
-        share.advanceUsd = Math.max(0, Math.min(ADVANCE.calls * usd, ADVANCE.part * (roomUsd - usd)));
-      }
-      return null;
-    });
-    return { results, plannedUsd };
+  private leasesOf(requests: readonly ReservationRequest[]): Map<string, Lease> {
+    this.timer ??= this.startTimer();
+    const subjects = new Set(requests.flatMap(({ budgets }) => budgets.map(({ subject }) => subject)));
+    for (const subject of subjects) if (!this.leases.has(subject)) this.leases.set(subject, { ...NEW_LEASE });
+    return new Map([...subjects].map((subject) => [subject, this.leases.get(subject)!]));
   }
 
-  private renew(): void {
-    if (this.shares.size === 0) {
-      clearInterval(this.timer);
-      this.timer = undefined;
-    } else if (!this.isRenewing) {
-      this.isRenewing = true;
-      this.asks
-        .add([OWNER], RENEWAL)
-        .catch((err: unknown) => rootLogger.warn({ err }, 'reservations in budgets could not be renewed'))
-        .finally(() => (this.isRenewing = false));
+  /** Returns the results, and what it has written. Runs again after a deadlock. */
+  private async raiseLeases(
+    tx: Tx,
+    leases: ReadonlyMap<string, Lease>,
+    requests: readonly ReservationRequest[],
+  ): Promise<Pick<Decision, 'results'> & { storedUsd: Map<string, number>; storedAt: number }> {
+    // before the statement, which may not see what calls that end meanwhile have spent
+    const heldUsd = new Map([...leases].map(([subject, lease]) => [subject, lease.heldUsd]));
+    const states = await this.repository.lock(tx, [...leases.keys()]);
+    const { results, subjects } = decide(requests, states, heldUsd);
+    const storedAt = performance.now();
+    const storedUsd = new Map<string, number>();
+    for (const [subject, lease] of leases) {
+      const { plannedUsd, advanceUsd, budgetUsd } = subjects.get(subject)!;
+      lease.usd = lease.heldUsd + plannedUsd + advanceUsd;
+      lease.budgetUsd = budgetUsd;
+      if (lease.usd === lease.storedUsd) continue;
+      storedUsd.set(subject, lease.usd);
+      lease.storedUsd = NaN;
     }
+    if (storedUsd.size > 0) await this.repository.put(storedUsd, tx);
+    return { results, storedUsd, storedAt };
   }
-  private isRenewing = false;
 
-  private forgetUnused(shares: readonly (readonly [string, Share])[]): void {
-    for (const [subject, share] of shares) {
-      if (share.reservations === 0 && !share.isUsed) this.shares.delete(subject);
-      share.isUsed = false;
+  private startTimer(): NodeJS.Timeout {
+    return runAs(OWNER, () => setInterval(() => void this.renew(), RENEWAL_MS).unref());
+  }
+
+  /** Gives back what calls no longer need, and renews the rest. */
+  private renew(): Promise<void> {
+    this.renewal ??= this.renewLeases()
+      .catch((err: unknown) => rootLogger.warn({ err }, 'reservations in budgets could not be renewed'))
+      .finally(() => (this.renewal = undefined));
+    return this.renewal;
+  }
+
+  private async renewLeases(): Promise<void> {
+    const storedAt = performance.now();
+    const changed = new Map<string, number>();
+    for (const [subject, lease] of this.leases) {
+      if (lease.isBeingRaised) continue;
+      lease.usd = Math.max(lease.heldUsd, lease.isUsed ? lease.usd : 0);
+      lease.isUsed = false;
+      const isOld = lease.usd > 0 && storedAt - lease.storedAt > RENEWAL_AGE_MS;
+      if (isOld || lease.usd !== lease.storedUsd) changed.set(subject, lease.usd);
+      else if (lease.calls === 0 && lease.usd === 0) this.leases.delete(subject);
     }
+    for (const subject of changed.keys()) this.leases.get(subject)!.storedUsd = NaN;
+    if (changed.size > 0) await this.repository.put(changed);
+    for (const [subject, usd] of changed)
+      Object.assign(this.leases.get(subject)!, { storedUsd: usd, storedAt });
+    if (this.renewals++ % RENEWALS_PER_DELETION === 0) await this.repository.deleteExpired();
   }
 }
 
-const newShare = (): Share => ({
+const NEW_LEASE: Lease = {
   usd: 0,
-  isChanging: false,
   heldUsd: 0,
-  reservations: 0,
-  advanceUsd: 0,
+  calls: 0,
+  budgetUsd: 0,
   isUsed: false,
-});
+  isBeingRaised: false,
+  storedUsd: 0,
+  storedAt: 0,
+};
 
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+/** What a batch of requests needs of a subject's budget, in US dollars. */
+interface SubjectDecision {
+  plannedUsd: number;
+  /** What else to reserve. 0 if a request was refused. */
+  advanceUsd: number;
+  budgetUsd: number;
+}
+
+interface Decision {
+  results: Map<ReservationRequest, ExhaustedBudget | null>;
+  subjects: Map<string, SubjectDecision>;
+}
+
+/** Decides in the order of the requests, each of which takes room from the next. */
+function decide(
+  requests: readonly ReservationRequest[],
+  states: readonly SubjectState[],
+  heldUsd: ReadonlyMap<string, number>,
+): Decision {
+  const subjects = new Map(
+    states.map((state) => [state.subject, { ...state, plannedUsd: 0, advanceUsd: 0, budgetUsd: 0 }]),
+  );
+  const results = new Map<ReservationRequest, ExhaustedBudget | null>();
+  for (const request of requests) {
+    const { usd, replacedUsd = 0 } = request;
+    const all = request.budgets.map((budget) => {
+      const state = subjects.get(budget.subject)!;
+      const leftUsd = budget.usd - state.spent_usd;
+      const reservedUsd = state.reserved_by_others_usd + heldUsd.get(budget.subject)! + state.plannedUsd;
+      state.budgetUsd = budget.usd;
+      return { budget, state, leftUsd, roomUsd: leftUsd - reservedUsd };
+    });
+    const exhausted = all.find(({ roomUsd }) => roomUsd + replacedUsd <= 0);
+    results.set(request, exhausted ? { ...exhausted.budget, leftUsd: exhausted.leftUsd } : null);
+    for (const { state, roomUsd } of all) {
+      if (!exhausted) state.plannedUsd += usd;
+      const advanceUsd = Math.min(ADVANCE.calls * usd, ADVANCE.fraction * (roomUsd - usd));
+      state.advanceUsd = exhausted ? 0 : Math.max(0, advanceUsd);
+    }
+  }
+  return { results, subjects };
+}

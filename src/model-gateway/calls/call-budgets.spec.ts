@@ -21,7 +21,11 @@ const reservationsOn = (spent: SpendRepository): BudgetReservations =>
     transaction: (work: () => unknown) => work(),
     lock: async (_: unknown, subjects: readonly string[]) => {
       const spentUsd = await spent.spentBy(subjects);
-      return subjects.map((subject) => ({ subject, spent_usd: spentUsd.get(subject), elsewhere_usd: 0 }));
+      return subjects.map((subject) => ({
+        subject,
+        spent_usd: spentUsd.get(subject),
+        reserved_by_others_usd: 0,
+      }));
     },
     put: () => undefined,
   } as unknown as ReservationRepository);

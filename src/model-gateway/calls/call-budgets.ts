@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Problem, problem } from '#platform/problem';
 import { costOf, ModelPrices, type PriceTable } from '../../telemetry';
 import { BudgetRepository } from '../budgets/budget.repository';
-import { type Budget, BudgetReservations, type UsedBudget } from '../budgets/budget-reservations';
+import { type Budget, BudgetReservations, type ExhaustedBudget } from '../budgets/budget-reservations';
 import { SpendRepository } from '../budgets/spend.repository';
 import { DEFAULT_MAX_TOKENS } from '../formats/chat-to-messages';
 import { NO_USAGE, type Usage } from '../formats/usage';
@@ -46,7 +46,7 @@ export class CallBudgets {
 
   /**
    * Checks that no budget is spent or reserved, and reserves the most that a call can cost. Concurrent calls can therefore exceed a
-   * budget only by one request, over all processes.
+   * budget only by one request, across all processes.
    *
    * Errors: 429 for a budget that is spent, or that calls in flight have reserved; 403 if the limits that the request names, or the
    * number of responses, let it cost more than a whole budget and more than one response without a limit; 409 if the price of the call is unknown.
@@ -64,31 +64,33 @@ export class CallBudgets {
     if (spentBudget) throw spentProblem(spentBudget);
     const smallBudget = budgets.find((one) => usd > one.usd);
     if (smallBudget && usd > mostUsd(withoutLimits(spending))) throw largeProblem(smallBudget, usd);
-    const used = await this.reservations.reserve(model.org_id, budgets, usd);
-    if (used) throw used.leftUsd > 0 ? reservedProblem(used, usd) : spentProblem(used);
+    const exhausted = await this.reservations.reserve(model.org_id, budgets, usd);
+    if (exhausted) throw exhausted.leftUsd > 0 ? reservedProblem(exhausted, usd) : spentProblem(exhausted);
     return { model: { ...model, targets: priced }, reservation: this.reservationOf(spending, budgets, usd) };
   }
 
   /** @param usd what is reserved already: the most that a request to any target can cost */
   private reservationOf(spending: Spending, budgets: readonly Budget[], usd: number): Reservation {
-    const reserved = [usd];
+    const { org_id } = spending.model;
     let reservedUsd = usd;
     let keptUsd = 0;
     let requestUsd = 0;
-    const raise = async (missingUsd: number): Promise<boolean> => {
-      if (await this.reservations.reserve(spending.model.org_id, budgets, missingUsd)) return false;
-      reserved.push(missingUsd);
-      reservedUsd += missingUsd;
+    const raise = async (byUsd: number): Promise<boolean> => {
+      if (await this.reservations.raise(org_id, budgets, byUsd, reservedUsd - keptUsd)) return false;
+      reservedUsd += byUsd;
       return true;
     };
     return {
       next: (target) => {
         requestUsd = this.mostUsd(target, spending)!;
         const missingUsd = keptUsd + requestUsd - reservedUsd;
-        return missingUsd <= 0 || raise(missingUsd);
+        if (missingUsd > 0) return raise(missingUsd);
+        this.reservations.lower(budgets, -missingUsd);
+        reservedUsd += missingUsd;
+        return true;
       },
       keep: () => void (keptUsd += requestUsd),
-      release: (spentUsd) => this.reservations.release(budgets, reserved.splice(0), spentUsd),
+      release: (spentUsd) => this.reservations.release(budgets, reservedUsd, spentUsd),
     };
   }
 
@@ -152,7 +154,7 @@ function spentProblem({ noun, usd }: Budget): Problem {
  *
  * @param callUsd the reservation of the call
  */
-function reservedProblem({ noun, usd, leftUsd }: UsedBudget, callUsd: number): Problem {
+function reservedProblem({ noun, usd, leftUsd }: ExhaustedBudget, callUsd: number): Problem {
   return new ReservedProblem(
     `Calls in flight have reserved the rest of the monthly budget of ${noun} (${rounded(leftUsd)} of ${usd} US dollars). ` +
       `Try again in ${RESERVED_SECONDS} s. This call would reserve ${rounded(callUsd)} US dollars. ` +
