@@ -11,7 +11,7 @@ const RENEWAL_AGE_MS = EXPIRY_MS / 3;
 /** Number of renewals after which the reservations of dead processes are deleted. */
 const RENEWALS_PER_DELETION = 60;
 /** A process reserves in advance for this many calls, but at most this fraction of what is left of a budget. */
-const ADVANCE = { calls: 16, fraction: 1 / 16 };
+const ADVANCE = { calls: 256, fraction: 1 / 16 };
 /** Maximum number of reservations that are decided at once. */
 const BATCH_MAX = 1_000;
 const OWNER = 'model budgets';
