@@ -15,6 +15,19 @@ export interface JudgedApp {
   readonly judge: TestJudge;
 }
 
+/**
+ * Variables of every shared application, so that files that differ only in them share one. The prices are in US dollars per
+ * million tokens; `usd-per-token` costs one dollar for each token of its input.
+ */
+const SHARED_ENV = {
+  RATE_LIMIT_TIMEOUT_MS: '60000', // a slow machine takes longer than the default
+  MODEL_PRICES: JSON.stringify({
+    'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 },
+    priced: { input_usd_per_million: 2, output_usd_per_million: 8 },
+    'usd-per-token': { input_usd_per_million: 1_000_000, output_usd_per_million: 0 },
+  }),
+};
+
 /** US dollars per million tokens of the models in a judged application. */
 const JUDGE_PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
 const JUDGED_ENV = {
@@ -125,8 +138,8 @@ function endWithWorker(message: unknown): void {
     void closeSharedApps().finally(() => process.exit());
 }
 
-async function start(options: SharedAppOptions): Promise<TestApp> {
-  const app = await createTestApp(options);
+async function start({ env }: SharedAppOptions): Promise<TestApp> {
+  const app = await createTestApp({ env: { ...SHARED_ENV, ...env } });
   const { level } = rootLogger;
   const client = new Client({ connectionString: app.databaseUrl });
   client.on('error', () => undefined); // the end of the run stops the server
