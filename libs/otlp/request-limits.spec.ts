@@ -229,7 +229,7 @@ describe('a request that a worker thread decodes', () => {
         const count = (spans: { scope: object }[]): number => new Set(spans.map(({ scope }) => scope)).size;
         expect(count(step.value.spans)).toBe(count(expected.spans));
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 });
