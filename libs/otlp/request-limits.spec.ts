@@ -183,8 +183,8 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', 
     expect(spans[1]!.attributes).toEqual({ k0: 1, k1: 1 });
   });
 
-  it('keeps 4,096 attributes of a span with hundreds of thousands', () => {
-    const count = encoding === 'json' ? 100_000 : 900_000;
+  it('keeps 4,096 attributes of a span with many more', () => {
+    const count = 20_000;
     const { spans, rejected } = decodeTraceRequest(LARGE_SPANS[encoding](count), encoding);
     expect(Object.keys(spans[0]!.attributes)).toHaveLength(4_096);
     expect(spans[0]!.droppedAttributesCount).toBe(count - 4_096);
@@ -229,7 +229,7 @@ describe('a request that a worker thread decodes', () => {
         const count = (spans: { scope: object }[]): number => new Set(spans.map(({ scope }) => scope)).size;
         expect(count(step.value.spans)).toBe(count(expected.spans));
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 });

@@ -151,7 +151,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
         fc.property(bytes, (body) => {
           decodeOrReject(body, encoding);
         }),
-        { numRuns: 200 },
+        { numRuns: 100 },
       );
     });
 
@@ -160,7 +160,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
         fc.property(request, damage, (sent, changes) => {
           decodeOrReject(damaged(encoders[encoding](sent), changes), encoding);
         }),
-        { numRuns: 100 },
+        { numRuns: 50 },
       );
     });
   });
@@ -179,7 +179,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
       fc.property(bodies, (body) => {
         decodeOrReject(encoders.json(body as object), 'json');
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -190,7 +190,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
         // expect() would take a member named "constructor" for the class of the object.
         deepStrictEqual(fromJson, decode(encoders.protobuf(sent), 'protobuf'));
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 

@@ -21,13 +21,16 @@ const OTHERS_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHand
 
 type Counts = Record<string, number>;
 
+/** Returns descriptions of what a file left behind. */
+export type Check = () => Promise<string[]>;
+
 let before: Counts = {};
 let since = new Map<string, string>();
-const checks = new Set<() => Promise<string[]>>();
+const checks = new Set<Check>();
 let endings: (() => Promise<void>)[] = [];
 
-/** Adds a check, which runs after each file and returns descriptions of what the file left behind. */
-export function checkAfterEachFile(check: () => Promise<string[]>): void {
+/** Adds a check, which runs after this file. */
+export function checkAfterFile(check: Check): void {
   checks.add(check);
 }
 
@@ -36,8 +39,14 @@ export function afterFile(ending: () => Promise<void>): void {
   endings.push(ending);
 }
 
-/** Records the state before a file. Existing resources, such as the server of a shared application, belong to the worker. */
+/** Begins a file. */
 export function beginFile(): void {
+  checks.clear();
+  recordState();
+}
+
+/** Records the state before a file. Existing resources, such as the server of a shared application, belong to the worker. */
+export function recordState(): void {
   before = observed();
   since = new Map();
 }

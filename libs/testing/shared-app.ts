@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { rootLogger } from '#platform/logging';
-import { afterFile, beginFile, checkAfterEachFile } from './leftovers';
+import { afterFile, type Check, checkAfterFile, recordState } from './leftovers';
 import { createTestApp, TestApp, type TestAppOptions } from './test-app';
 import { TestJudge } from './test-judge';
 import { createTestWorker, type TestWorker } from './test-worker';
@@ -15,6 +15,19 @@ export interface JudgedApp {
   readonly judge: TestJudge;
 }
 
+/**
+ * Variables of every shared application, so that files that differ only in them share one. The prices are in US dollars per
+ * million tokens; `usd-per-token` costs one dollar for each token of its input.
+ */
+const SHARED_ENV = {
+  RATE_LIMIT_TIMEOUT_MS: '60000', // a slow machine takes longer than the default
+  MODEL_PRICES: JSON.stringify({
+    'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 },
+    priced: { input_usd_per_million: 2, output_usd_per_million: 8 },
+    'usd-per-token': { input_usd_per_million: 1_000_000, output_usd_per_million: 0 },
+  }),
+};
+
 /** US dollars per million tokens of the models in a judged application. */
 const JUDGE_PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
 const JUDGED_ENV = {
@@ -24,6 +37,8 @@ const JUDGED_ENV = {
 
 /** The applications of this worker, by their options. */
 const shared = new Map<string, Promise<TestApp>>();
+/** The check of each shared application, which runs after a file that used it. */
+const checkOf = new Map<TestApp, Check>();
 /** The judged application of this worker. */
 let judged: Promise<JudgedApp> | undefined;
 
@@ -49,6 +64,7 @@ export function sharedJudge(): JudgedApp {
   beforeAll(async () => {
     judged ??= startJudged();
     running = await judged;
+    checkAfterFile(checkOf.get(running.app)!);
   });
   return {
     get app() {
@@ -85,6 +101,7 @@ function handleOf(start: () => Promise<TestApp>, isOwn: boolean): TestApp {
   let running: TestApp | undefined;
   beforeAll(async () => {
     running = await start();
+    if (!isOwn) checkAfterFile(checkOf.get(running)!);
     Object.setPrototypeOf(handle, running);
     handle.close = () =>
       isOwn ? running!.close() : Promise.reject(new Error('A shared application stops with its worker.'));
@@ -109,7 +126,7 @@ async function startJudged(): Promise<JudgedApp> {
   const judge = await TestJudge.listen();
   const app = await startShared({ env: { ...judge.env, ...JUDGED_ENV } });
   const worker = await createTestWorker(app);
-  beginFile(); // the servers of the judge and the worker stay
+  recordState(); // the servers of the judge and the worker stay
   return { app, worker, judge };
 }
 
@@ -121,21 +138,21 @@ function endWithWorker(message: unknown): void {
     void closeSharedApps().finally(() => process.exit());
 }
 
-async function start(options: SharedAppOptions): Promise<TestApp> {
-  const app = await createTestApp(options);
+async function start({ env }: SharedAppOptions): Promise<TestApp> {
+  const app = await createTestApp({ env: { ...SHARED_ENV, ...env } });
   const { level } = rootLogger;
   const client = new Client({ connectionString: app.databaseUrl });
   client.on('error', () => undefined); // the end of the run stops the server
   await client.connect();
   const settings = await settingsOf(client);
-  checkAfterEachFile(async () => {
+  checkOf.set(app, async () => {
     const left = await openTransactions(client);
     if ((await settingsOf(client)) !== settings)
       left.push('a changed table, function or setting of the shared database');
     if (rootLogger.level !== level) left.push(`the log level ${rootLogger.level}`);
     return left;
   });
-  beginFile(); // the server of the application stays
+  recordState(); // the server of the application stays
   return app;
 }
 
@@ -155,9 +172,8 @@ async function settingsOf(client: Client): Promise<string> {
     (SELECT string_agg(concat(tgname, tgenabled), ',' ORDER BY oid) FROM pg_trigger WHERE tgparentid = 0),
     (SELECT string_agg(concat(proname, md5(prosrc)), ',' ORDER BY oid) FROM pg_proc
        WHERE pronamespace = 'public'::regnamespace),
-    (SELECT string_agg(concat(conname, convalidated), ',' ORDER BY pg_constraint.oid) FROM pg_constraint
-       JOIN pg_class ON pg_class.oid = conrelid
-       WHERE relnamespace = 'public'::regnamespace AND NOT relispartition),
+    (SELECT string_agg(concat(conname, convalidated), ',' ORDER BY oid) FROM pg_constraint
+       WHERE connamespace = 'public'::regnamespace AND conislocal), -- those of partitions are inherited
     (SELECT string_agg(setconfig::text, ',') FROM pg_db_role_setting
        JOIN pg_database ON pg_database.oid = setdatabase WHERE datname = current_database()))) AS digest`);
   return rows[0]!.digest;

@@ -86,7 +86,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     throw new Error('There is no test database server. Run jest with the project’s jest.config.cjs.');
   }
   const name = template.replace(/template$/, randomBytes(6).toString('hex'));
-  await withClient(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+  // The other strategy, WAL_LOG, takes twice as long, because it writes every page to the log too.
+  const create = `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`;
+  await withClient(server, (client) => client.query(create));
   return {
     url: urlOf(server, name),
     drop: async () => {

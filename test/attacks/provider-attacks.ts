@@ -235,7 +235,6 @@ export const costlyEvents = attack({
   name: 'costly-events',
   title: 'streams of events that are slow to parse for their size',
   sizes: {
-    quick: { streams: 32, bytes: 254 * KIB, ms: 1_500 },
     test: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
     bench: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
   },
@@ -358,7 +357,6 @@ export const largeJudgements = attack({
   name: 'large-judgements',
   title: 'a judge on a model of the gateway that answers with tens of MiB',
   sizes: {
-    quick: { targets: 10, bytes: 8 * MIB, ms: 1_000 },
     test: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
     bench: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
   },

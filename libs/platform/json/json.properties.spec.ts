@@ -122,7 +122,7 @@ describe('any JSON', () => {
       fc.property(node, spellings, (tree, choices) => {
         expect(toJsonText(parseJson(Buffer.from(spelt(tree, choices))))).toBe(compact(tree));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -132,7 +132,7 @@ describe('any JSON', () => {
         expect(toJsonText(parseJson(Buffer.from(spelt(tree, choices))))).toBe(compact(tree));
         expect(toJsonText(new RawJson(compact(tree)).parseExactly())).toBe(compact(tree));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -152,7 +152,7 @@ describe('any JSON', () => {
         const body = spelt(tree, choices);
         expect(isDeepStrictEqual(typedJson(parseExactly(body, BODY)), JSON.parse(body))).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -195,7 +195,7 @@ describe('any JSON', () => {
         }
         if (isPlainText(text)) expect(strict.isAccepted).toBe(native.isAccepted);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 
@@ -217,7 +217,7 @@ describe('any JSON', () => {
           outcome(() => parseJson(bytes));
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 });

@@ -49,14 +49,16 @@ export class MemoryStore extends LimiterStore {
 
 /** Keeps at most `MAX_KEYS` keys, because the library has no limit. */
 class BoundedMemoryLimiter extends RateLimiterMemory {
-  private readonly keys = new LRUCache<string, true>({
-    max: MAX_KEYS,
-    dispose: (_, key, reason) => {
-      if (reason === 'evict') void this.delete(key);
-    },
-  });
+  /** Created with the first request, because it takes a megabyte, and a limiter that replaces a failed store may get no request. */
+  private keys: LRUCache<string, true> | undefined;
 
   override consume(key: string, ...rest: [points?: number, options?: Record<string, unknown>]) {
+    this.keys ??= new LRUCache({
+      max: MAX_KEYS,
+      dispose: (_, evicted, reason) => {
+        if (reason === 'evict') void this.delete(evicted);
+      },
+    });
     this.keys.set(key, true);
     return super.consume(key, ...rest);
   }

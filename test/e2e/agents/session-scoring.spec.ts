@@ -17,7 +17,7 @@ interface Scored {
 }
 
 describe('scoring the sessions of agents', () => {
-  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
+  const app = sharedApp();
   let org: TestOrganization;
   let evaluator: ApiClient;
   let runtime: ApiClient;
@@ -127,13 +127,21 @@ describe('scoring the sessions of agents', () => {
   });
 
   it('omits large messages, and marks the session as truncated', async () => {
-    const agent = await makeAgent();
-    const session = await begin(agent);
+    const session = await begin(await makeAgent());
+    // Larger than the API accepts by default.
+    const insertLarge = (ordinal: number, role: string) =>
+      app.database.query(
+        `INSERT INTO session_messages
+           (session_id, ordinal, message_id, org_id, workspace_id, role, content, created_at, created_by)
+         SELECT session_id, $2::int, session_id || $3, org_id, workspace_id, $3, to_json(repeat('x', 9 * 1024 * 1024)), now(), 'test'
+         FROM agent_sessions WHERE session_id = $1`,
+        [session, ordinal, role],
+      );
     await say(session, 'assistant', 'small');
-    await say(session, 'user', 'x'.repeat(9 * 1024 * 1024));
+    await insertLarge(3, 'user');
     const [result] = await scored({ session_ids: [session] });
     expect(result!.answers).toMatchObject({ output: 'small', count: 2, is_truncated: true });
-    await say(session, 'assistant', 'y'.repeat(9 * 1024 * 1024));
+    await insertLarge(4, 'assistant');
     const [refused] = await scored({ session_ids: [session] });
     expect(refused!.error).toMatch(/The last message of the session exceeds 8 MiB/);
   });

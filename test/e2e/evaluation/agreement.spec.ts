@@ -1,4 +1,4 @@
-import { ownApp, createTestWorker, type TestWorker } from '#testing';
+import { sharedJudge } from '#testing';
 import { AgreementFixture, newTraceId, resultsOfBoth, scoreBy } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import type { EvaluationWorkspace, Result } from './evaluation.harness';
@@ -9,21 +9,14 @@ type Fields = Record<string, unknown>;
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 describe('the agreement of two scorers', () => {
-  const app = ownApp();
-  let worker: TestWorker;
+  const service = sharedJudge();
   let fixture: AgreementFixture;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    worker = await createTestWorker(app);
-  });
   beforeEach(async () => {
-    fixture = await AgreementFixture.open(app);
+    fixture = await AgreementFixture.open(service.app);
     ({ on, space } = fixture);
-  });
-  afterAll(async () => {
-    await worker.close();
   });
 
   const code: AgreementFixture['code'] = (source) => fixture.code(source);

@@ -91,17 +91,17 @@ describe('work on an annotation queue', () => {
     const [first, again] = [await on.next(queue), await on.next(queue)];
     expect(again.item!.item_id).toBe(first.item!.item_id);
     expect(again.item!.claimed_until >= first.item!.claimed_until).toBe(true);
-    const concurrent = await Promise.all(Array.from({ length: 10 }, () => on.claim(queue)));
+    const concurrent = await Promise.all(Array.from({ length: 4 }, () => on.claim(queue)));
     expect(new Set(concurrent)).toEqual(new Set([first.item!.item_id]));
     const other = await on.annotator();
-    const theirs = await Promise.all(Array.from({ length: 10 }, () => on.claim(queue, other)));
+    const theirs = await Promise.all(Array.from({ length: 4 }, () => on.claim(queue, other)));
     expect(new Set(theirs).size).toBe(1);
     expect(theirs[0]).not.toBe(first.item!.item_id);
   });
 
   it('gives the last item to exactly one of many people who race for it, and tells the others when to retry', async () => {
     const queue = await queueOf(1);
-    const people = await Promise.all(Array.from({ length: 12 }, () => on.annotator()));
+    const people = await Promise.all(Array.from({ length: 6 }, () => on.annotator()));
     const answers = await Promise.all(people.map((by) => on.next(queue, by)));
     const winners = answers.filter(({ item }) => item !== null);
     expect(winners).toHaveLength(1);
@@ -113,26 +113,26 @@ describe('work on an annotation queue', () => {
   });
 
   it('gives a different item to each person who asks at the same time', async () => {
-    const queue = await queueOf(12);
-    const people = await Promise.all(Array.from({ length: 12 }, () => on.annotator()));
+    const queue = await queueOf(6);
+    const people = await Promise.all(Array.from({ length: 6 }, () => on.annotator()));
     const claimed = await Promise.all(people.map((by) => on.claim(queue, by)));
-    expect(new Set(claimed).size).toBe(12);
+    expect(new Set(claimed).size).toBe(6);
   });
 
   it('accepts one of many concurrent answers to an item, and stores no scores of the others', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
-    const same = await Promise.all(Array.from({ length: 8 }, () => on.score(queue, item)));
-    expect(statusesOf(same)).toEqual([200, ...Array<number>(7).fill(409)]);
+    const same = await Promise.all(Array.from({ length: 4 }, () => on.score(queue, item)));
+    expect(statusesOf(same)).toEqual([200, ...Array<number>(3).fill(409)]);
     expect(await on.read(queue)).toMatchObject({ completed_count: 1, in_progress_count: 0 });
     expect(await scoresOf('include_superseded=true')).toHaveLength(1);
     const free = await queueOf(1);
     const [unclaimed] = await on.items(free);
-    const people = await Promise.all(Array.from({ length: 8 }, () => on.annotator()));
+    const people = await Promise.all(Array.from({ length: 4 }, () => on.annotator()));
     const answers = await Promise.all(
       people.map((by) => on.score(free, unclaimed!.item_id, { score: true }, by)),
     );
-    expect(statusesOf(answers)).toEqual([200, ...Array<number>(7).fill(409)]);
+    expect(statusesOf(answers)).toEqual([200, ...Array<number>(3).fill(409)]);
     expect(await scoresOf('include_superseded=true')).toHaveLength(2);
     expect((await on.read(free)).completed_count).toBe(1);
   });
@@ -246,14 +246,14 @@ describe('work on an annotation queue', () => {
   });
 
   it('completes an item once when all people score it at the same time', async () => {
-    const queue = await queueOf(1, { scores_per_item: 8 });
-    const people = await Promise.all(Array.from({ length: 8 }, () => on.annotator()));
+    const queue = await queueOf(1, { scores_per_item: 4 });
+    const people = await Promise.all(Array.from({ length: 4 }, () => on.annotator()));
     const [item] = await Promise.all(people.map((by) => on.claim(queue, by)));
     const answers = await Promise.all(people.map((by) => on.score(queue, item!, { score: true }, by)));
-    expect(statusesOf(answers)).toEqual(Array(8).fill(200));
+    expect(statusesOf(answers)).toEqual(Array(4).fill(200));
     expect(answers.filter(({ body }) => body.is_completed)).toHaveLength(1);
     expect(await on.read(queue)).toMatchObject({ completed_count: 1, in_progress_count: 0 });
-    expect(await on.items(queue)).toMatchObject([{ item_status: 'completed', scored_count: 8 }]);
+    expect(await on.items(queue)).toMatchObject([{ item_status: 'completed', scored_count: 4 }]);
   });
 
   it('gives an item to others when its claim has expired, and rejects the late scores (409)', async () => {

@@ -1,22 +1,17 @@
-import { createTestWorker, ownApp } from '#testing';
+import { sharedJudge } from '#testing';
 import { AgreementFixture } from './agreement.fixture';
 import { compare, EXPERIMENTS } from './comparison.fixture';
 import { BOOLEAN, type HumanScoresFixture, SCORES, type Scorer } from './human-scores.fixture';
 
 describe('the current score of a result and a name', () => {
-  const app = ownApp();
-  let worker: Awaited<ReturnType<typeof createTestWorker>>;
+  const service = sharedJudge();
   let fixture: AgreementFixture;
   let on: HumanScoresFixture;
 
-  beforeAll(async () => {
-    worker = await createTestWorker(app);
-  });
   beforeEach(async () => {
-    fixture = await AgreementFixture.open(app);
+    fixture = await AgreementFixture.open(service.app);
     ({ on } = fixture);
   });
-  afterAll(() => worker.close());
 
   const run = async ({ scorer_id }: Scorer, experiment_id: string, body = {}): Promise<void> => {
     const started = await fixture.space.evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, {

@@ -146,7 +146,7 @@ describe('exported records', () => {
           expect(again.body.unchanged_count).toBe(records.length);
         }
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     );
   }, 240_000);
 

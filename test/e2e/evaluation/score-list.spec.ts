@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, ownApp, createTestWorker, newTraceId } from '#testing';
+import { type Answer, type ApiClient, newTraceId, sharedJudge } from '#testing';
 import { AgreementFixture } from './agreement.fixture';
 import { type Experiment, outcome, type Page, places, type Result } from './evaluation.harness';
 import { BOOLEAN, type HumanScore as Score, SCORES, STARS, SURVEY, TONE } from './human-scores.fixture';
@@ -6,20 +6,13 @@ import { BOOLEAN, type HumanScore as Score, SCORES, STARS, SURVEY, TONE } from '
 type Fields = Record<string, unknown>;
 
 describe('the scores of a workspace', () => {
-  const app = ownApp();
-  let worker: Awaited<ReturnType<typeof createTestWorker>>;
+  const service = sharedJudge();
   let fixture: AgreementFixture;
   let runtime: ApiClient;
 
-  beforeAll(async () => {
-    worker = await createTestWorker(app);
-  });
   beforeEach(async () => {
-    fixture = await AgreementFixture.open(app);
+    fixture = await AgreementFixture.open(service.app);
     runtime = await fixture.space.organization.as('runtime');
-  });
-  afterAll(async () => {
-    await worker.close();
   });
 
   const post = (fields: Fields, by: ApiClient = fixture.space.evaluator): Promise<Answer<Score>> =>
@@ -402,7 +395,7 @@ describe('the scores of a workspace', () => {
     });
 
     it('are rejected for traces and sessions of another organization like for unknown ones (404)', async () => {
-      const stranger = await AgreementFixture.open(app);
+      const stranger = await AgreementFixture.open(service.app);
       const trace_id = await stranger.on.exportTrace('theirs');
       for (const target of [{ trace_id }, { session_id: 'theirs' }, { trace_id: newTraceId() }]) {
         expect((await outcomeOf({ scorer_name: 's', score: 1, ...target })).slice(0, 2)).toEqual([404, 'not_found']);

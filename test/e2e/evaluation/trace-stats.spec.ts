@@ -1,4 +1,4 @@
-import { ownApp, newSpan, newSpanId, newTraceId, SPAN_START, type TestAttributes } from '#testing';
+import { newSpan, newSpanId, newTraceId, sharedApp, SPAN_START, type TestAttributes } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { cost, metrics, MS, type Stats, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
 
@@ -6,8 +6,7 @@ type Fields = Record<string, unknown>;
 
 const AGENT: TestAttributes = { 'gen_ai.operation.name': 'invoke_agent' };
 
-const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
+const app = sharedApp();
 
 describe('trace stats of an experiment', () => {
   let on: TracedExperiment;

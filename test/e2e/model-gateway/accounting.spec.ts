@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import OpenAI from 'openai';
-import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization, until } from '#testing';
 import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
 import {
   begin,
@@ -14,13 +14,7 @@ import {
   send,
 } from './provider.fixture';
 
-const app = ownApp({
-  env: {
-    OUTBOUND_ALLOW: '127.0.0.0/8',
-    RATE_LIMIT_TIMEOUT_MS: '60000',
-    MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
-  },
-});
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let account: { serviceAccountId: string; key: string };

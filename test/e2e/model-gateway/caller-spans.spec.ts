@@ -5,7 +5,7 @@ import {
   newSpan,
   newSpanId,
   newTraceId,
-  ownApp,
+  sharedApp,
   type TestOrganization,
   until,
 } from '#testing';
@@ -14,7 +14,7 @@ import { chat, FakeProvider, modelOf, newProvider } from './provider.fixture';
 
 /** Callers that observe their own calls send a span around the gateway's span of the same call. */
 describe('the trace of a call whose caller also sends a span', () => {
-  const app = ownApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   const messages = [{ role: 'user' as const, content: 'Hi' }];
   let org: TestOrganization;
   let admin: ApiClient;

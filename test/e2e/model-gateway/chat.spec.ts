@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI from 'openai';
-import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
+import { type ApiClient, newOrganization, sharedApp, type TestOrganization, until } from '#testing';
 import {
   begin,
   chat,
@@ -18,12 +18,7 @@ import {
   send,
 } from './provider.fixture';
 
-const app = ownApp({
-  env: {
-    OUTBOUND_ALLOW: '127.0.0.0/8',
-    MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
-  },
-});
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let key: string;

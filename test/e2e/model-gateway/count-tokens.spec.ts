@@ -3,7 +3,7 @@ import { sharedApp } from '#testing';
 import { ClientsFixture } from './clients.fixture';
 import { chat, json, modelOf } from './provider.fixture';
 
-const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', RATE_LIMIT_TIMEOUT_MS: '60000' } });
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 const PATH = '/model/v1/messages/count_tokens';
 let on: ClientsFixture;
 

@@ -1,6 +1,6 @@
 import { getEventListeners, once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
-import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization, until } from '#testing';
 import { problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
@@ -37,10 +37,7 @@ async function closedPort(): Promise<string> {
 
 /** However a call ends, it is recorded once, and its reservation is released. */
 describe('a call', () => {
-  const prices = { 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } };
-  const app = ownApp({
-    env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify(prices) },
-  });
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let org: TestOrganization;
   let admin: ApiClient;
   let key: string;

@@ -10,7 +10,7 @@ import {
   type TestOrganization,
 } from '#testing';
 import { Upstream } from '../api-proxy/upstream.fixture';
-import { FakeProvider, modelOf } from '../model-gateway/provider.fixture';
+import { FakeProvider, modelOf, newProvider } from '../model-gateway/provider.fixture';
 
 const ACCOUNTS = '/registry/v1/service-accounts';
 const ME = '/registry/v1/me';
@@ -313,7 +313,10 @@ describe('keys narrower than their account', () => {
       [400, ['/monthly_budget_usd']],
       expect.stringContaining('POST /model/v1/keys') as string,
     ]);
-    const [mine, other] = [await newModel(), await newModel()];
+    const provider_id = await newProvider(admin, org.workspaceId, provider);
+    const targets = [{ provider_id, upstream_model: 'of-unknown-price' }];
+    const newUnpriced = () => modelOf(admin, org.workspaceId, provider, { targets });
+    const [mine, other] = [await newUnpriced(), await newUnpriced()];
     const limits = { monthly_budget_usd: 5, requests_per_minute: 60, tokens_per_minute: 1_000 };
     const body = { workspace_id: org.workspaceId, name: 'bot', models: [mine], ...limits };
     const gateway = created(await admin.post('/model/v1/keys', body));

@@ -267,13 +267,24 @@ describe('a resource of the kind', () => {
   let org: TestOrganization;
   let owner: ApiClient;
   let parents: Parents;
+  /** Another workspace, and a workspace of another organization. */
+  const elsewhere: Partial<Record<'workspace' | 'organization', { client: ApiClient; parents: Parents }>> =
+    {};
   let resourceCount = 0;
 
   beforeAll(async () => {
     org = await newOrganization(app);
     owner = await org.as('owner');
     parents = await createParents(owner, org.workspaceId);
+    const other = await newOrganization(app);
+    elsewhere.workspace = await ownerOf(org, await org.newWorkspace());
+    elsewhere.organization = await ownerOf(other, other.workspaceId);
   });
+
+  async function ownerOf(organization: TestOrganization, workspaceId: string) {
+    const client = (await organization.member('owner')).in(workspaceId);
+    return { client, parents: await createParents(client, workspaceId) };
+  }
 
   /** Creates the parents of resources in a workspace. */
   async function createParents(client: ApiClient, workspace_id: string): Promise<Parents> {
@@ -467,12 +478,9 @@ describe('a resource of the kind', () => {
 
         it('may have the same name as a resource in another workspace or organization', async () => {
           const { view } = await createdPath();
-          const elsewhere = uniqueWithin === 'organization' ? await newOrganization(app) : org;
-          const workspaceId = elsewhere === org ? await org.newWorkspace() : elsewhere.workspaceId;
-          const client = (await elsewhere.as('owner')).in(workspaceId);
-          const otherParents = await createParents(client, workspaceId);
-          const same = { ...body(otherParents, (resourceCount += 1)), [unique]: view[unique] };
-          expect(await send(client, otherParents, same)).toMatchObject({
+          const other = elsewhere[uniqueWithin ?? 'workspace']!;
+          const same = { ...body(other.parents, (resourceCount += 1)), [unique]: view[unique] };
+          expect(await send(other.client, other.parents, same)).toMatchObject({
             status: 201,
             body: { [unique]: view[unique] },
           });

@@ -1,9 +1,9 @@
 /**
- * A program that is instrumented with OpenTelemetry, like a user's. It records logs or metrics, exports them and ends. It
+ * A program that is instrumented with OpenTelemetry, like a user's. It records logs and metrics, exports them and ends. It
  * runs in a separate process, because the exporters load their transport with a dynamic import, which Jest does not support.
  *
- * Arguments: `logs` or `metrics`; `proto` or `http` (JSON); and the exporter's configuration as JSON. If it is empty, the
- * environment applies.
+ * Arguments: `proto` or `http` (JSON); and the configurations of the exporters of `logs` and `metrics` as JSON. If it is empty,
+ * the environment applies.
  */
 import { ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import { SeverityNumber } from '@opentelemetry/api-logs';
@@ -53,6 +53,6 @@ async function exportMetrics(kind: string, config: object | undefined): Promise<
   await provider.shutdown();
 }
 
-const [signal, kind, config] = process.argv.slice(2);
-const work = signal === 'logs' ? exportLogs : exportMetrics;
-void work(kind!, config ? (JSON.parse(config) as object) : undefined);
+const [kind, text] = process.argv.slice(2);
+const config = (text ? JSON.parse(text) : {}) as { logs?: object; metrics?: object };
+void Promise.all([exportLogs(kind!, config.logs), exportMetrics(kind!, config.metrics)]);

@@ -1,4 +1,4 @@
-import { type Answer, newSpanId, newTraceId, ownApp, SPAN_START, type TestSpan } from '#testing';
+import { type Answer, newSpanId, newTraceId, sharedApp, SPAN_START, type TestSpan } from '#testing';
 import { metrics, type StatsRow } from '../evaluation/trace-stats.fixture';
 import { MS, ReadingWorkspace } from './reading.fixture';
 
@@ -26,8 +26,7 @@ const failed = (model: string): Attributes => ({
 });
 
 describe('statistics of spans', () => {
-  const prices = { acme: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeEach(async () => {
@@ -90,7 +89,7 @@ describe('statistics of spans', () => {
     ["a gateway's name", 'openai/gpt-4o-mini', 'gpt-4o-mini-2024-07-18', 'gpt-4o-mini-2024-07-18'],
     ['the same name', 'gpt-4o-mini', 'gpt-4o-mini', 'gpt-4o-mini'],
     ['a moving name', 'claude-3-5-sonnet-latest', 'claude-3-5-sonnet-20241022', 'claude-3-5-sonnet-20241022'],
-    ['an entry of MODEL_PRICES', 'acme', 'acme-2', 'acme-2'],
+    ['an entry of MODEL_PRICES', 'priced', 'priced-2', 'priced-2'],
   ])('show one model once, if its failed calls have %s', async (_, requested, answered, name) => {
     await send({ attributes: { ...call(answered), 'gen_ai.request.model': requested } });
     await send({ attributes: failed(requested), isError: true });

@@ -3,16 +3,14 @@ import {
   newOrganization,
   newSpan,
   newTraceId,
-  ownApp,
+  sharedApp,
   type TestAttributes,
   type TestOrganization,
 } from '#testing';
 import { RawExporter } from './otlp.harness';
 
-const PRICES = { 'gpt-4o': { input_usd_per_million: 1_000_000, output_usd_per_million: 0 } };
-
 describe('labels of traces', () => {
-  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(PRICES) } });
+  const app = sharedApp();
   let organization: TestOrganization;
   let exporter: RawExporter;
   let client: ApiClient;
@@ -104,7 +102,9 @@ describe('labels of traces', () => {
       'gen_ai.response.model': model,
       'gen_ai.usage.input_tokens': 2,
     });
-    await exporter.protobuf(['gpt-4o', 'own', 'gpt-4o'].map((model) => newSpan({ attributes: call(model) })));
+    await exporter.protobuf(
+      ['usd-per-token', 'own', 'usd-per-token'].map((model) => newSpan({ attributes: call(model) })),
+    );
     const { body } = await client.get('/telemetry/v1/sessions/mixed');
     expect([body.cost_usd, body.unpriced_count, body.input_tokens]).toEqual([4, 1, 6]);
   });

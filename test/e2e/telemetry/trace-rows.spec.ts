@@ -1,6 +1,5 @@
 import {
   type ApiClient,
-  ownApp,
   newOrganization,
   newSpan,
   newTraceId,
@@ -15,9 +14,7 @@ import { RawExporter, shuffled } from './otlp.harness';
 const MS = 1_000_000n;
 
 describe('the row of a trace', () => {
-  const app = ownApp({
-    env: { MODEL_PRICES: '{"gpt-4o":{"input_usd_per_million":2.5,"output_usd_per_million":10}}' },
-  });
+  const app = sharedApp();
   let exporter: RawExporter;
   let client: ApiClient;
   let organization: TestOrganization;

@@ -1,4 +1,4 @@
-import { type Answer, ownApp, SPAN_START, type TestSpan } from '#testing';
+import { type Answer, sharedApp, SPAN_START, type TestSpan } from '#testing';
 import { metrics, type StatsRow, usage } from '../evaluation/trace-stats.fixture';
 import { MS, ReadingWorkspace } from './reading.fixture';
 
@@ -9,8 +9,7 @@ const DAY = 86_400_000n * MS;
 const WEEK = { since: '2026-11-20T00:00:00Z', until: '2026-11-27T00:00:00Z' };
 
 describe('statistics of the traces of a workspace', () => {
-  const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeEach(async () => {

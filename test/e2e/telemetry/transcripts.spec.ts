@@ -1,4 +1,4 @@
-import { ownApp, SPAN_START, type TestSpan } from '#testing';
+import { sharedApp, SPAN_START, type TestSpan } from '#testing';
 import { MINUTE, MS, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 const message = (role: string, content: string) => ({ role, parts: [{ type: 'text', content }] });
@@ -19,7 +19,7 @@ const traceId = (name: string): string => id(name, 32);
 const spanId = (name: string): string => id(name, 16);
 
 describe('transcripts of sessions', () => {
-  const app = ownApp();
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeEach(async () => {

@@ -3,7 +3,6 @@ import { testMatrix } from './matrix.harness';
 
 const OUTSIDERS = [
   'an owner of another organization, within their own workspace',
-  'an owner of another organization, within this workspace',
   'an admin of another workspace, within their own workspace',
 ];
 
