@@ -206,7 +206,7 @@ export const endlessCalls = attack({
   name: 'endless-calls',
   title: 'streams with endless arguments of one tool call, or endless tool calls',
   sizes: {
-    test: { streams: 24, ms: 8_000 },
+    test: { streams: 24, ms: 4_000 },
     bench: { streams: 24, ms: 8_000 },
   },
   async run(attacker, size) {
@@ -235,7 +235,7 @@ export const costlyEvents = attack({
   name: 'costly-events',
   title: 'streams of events that are slow to parse for their size',
   sizes: {
-    test: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
+    test: { streams: 128, bytes: 254 * KIB, ms: 4_000 },
     bench: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
   },
   run(attacker, { streams, bytes, ms }) {
@@ -251,7 +251,7 @@ export const hugeEvents = attack({
   name: 'huge-events',
   title: 'streams of events of many MiB',
   sizes: {
-    test: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
+    test: { streams: 32, bytes: 8 * MIB, perSecond: 40 * MIB, ms: 8_000 },
     bench: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
   },
   run(attacker, { streams, bytes, perSecond, ms }) {
@@ -274,7 +274,7 @@ export const endlessEvents = attack({
   name: 'endless-events',
   title: 'streams of one endless event, of comments, or of empty events',
   sizes: {
-    test: { streams: 48, ms: 6_000 },
+    test: { streams: 48, ms: 4_000 },
     bench: { streams: 48, ms: 6_000 },
   },
   run(attacker, size) {
@@ -298,7 +298,7 @@ export const silentProviders = attack({
   name: 'silent-providers',
   title: 'streams that are silent after their headers, or send one byte a second',
   sizes: {
-    test: { streams: 480, ms: 12_000 },
+    test: { streams: 480, ms: 8_000 },
     bench: { streams: 480, ms: 12_000 },
   },
   run(attacker, size) {
@@ -327,11 +327,12 @@ export const largeAnswers = attack({
   },
   async run(attacker, { calls, bytes }) {
     const sizes = [254 * KIB, 4 * MIB - KIB, bytes];
+    const values = sizes.map((size, at) => COSTLY[at]!(size));
     let n = 0;
     const provider = await HostileProvider.start(
       attacker,
       (response, wire) => {
-        const value = COSTLY[n % COSTLY.length]!(sizes[n++ % sizes.length]!);
+        const value = values[n++ % values.length]!;
         const members = { chat: 'choices', messages: 'content', responses: 'output' };
         response.end(`{"${members[wire]}":[${value}],"usage":{"total_tokens":1}}`);
         return Promise.resolve();
@@ -357,7 +358,7 @@ export const largeJudgements = attack({
   name: 'large-judgements',
   title: 'a judge on a model of the gateway that answers with tens of MiB',
   sizes: {
-    test: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
+    test: { targets: 100, bytes: 120 * MIB, ms: 8_000 },
     bench: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
   },
   async run(attacker, { targets, bytes, ms }) {

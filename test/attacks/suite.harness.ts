@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '#testing';
+import type { Attack } from './attack';
 import { AttackedService, type AttackReport } from './attacked-service';
 import { isUndocumented } from './attacker';
 
@@ -7,6 +8,8 @@ const MIB = 1024 * 1024;
 const HEAP_MIB = 1024;
 /** The default of the memory budget: about a quarter of the heap limit. */
 const BUDGET_MIB = HEAP_MIB / 4;
+/** Maximum time of a test, in milliseconds. */
+const TIMEOUT_MS = 180_000;
 /** Resident memory of the process in addition to its budget. */
 const BASE_MIB = 512;
 
@@ -52,6 +55,17 @@ export class SuiteService {
     this.service = undefined;
     this.database = undefined;
   }
+}
+
+/** Tests attacks in full size: the service keeps working for another organization and the operator. */
+export function itWithstands(suite: SuiteService, attacks: readonly Attack[]): void {
+  it.each(attacks.map((attack) => [attack.title, attack] as const))(
+    'does not affect others, and keeps memory within its budget: %s',
+    async (_, attack) => {
+      await suite.expectNoHarm((service) => service.runAttack(attack, attack.sizes.test));
+    },
+    TIMEOUT_MS,
+  );
 }
 
 /** Waits until the memory of the last attack is free: threads keep it until they end, after up to 10 s without work. */

@@ -53,20 +53,25 @@ export class StartedService {
   constructor(
     private readonly child: ChildProcess,
     private readonly directory: string,
+    private readonly isKept: boolean,
   ) {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     this.closed = once(child, 'close');
   }
 
-  /** Starts a command in `cwd`, and waits until the service is ready. */
+  /**
+   * Starts a command in `cwd`, and waits until the service is ready.
+   *
+   * @param dataDir the data of an earlier start, which are kept. Defaults to a new directory
+   */
   static async start(
     [command, ...args]: readonly string[],
-    { cwd = '.' }: { cwd?: string } = {},
+    { cwd = '.', dataDir }: { cwd?: string; dataDir?: string } = {},
   ): Promise<StartedService> {
-    const directory = temporaryDirectory();
+    const directory = dataDir ?? temporaryDirectory();
     const env = { ...TERMINAL, DATA_DIR: directory, PORT: '0' };
-    const service = new StartedService(spawn(command!, args, { cwd, env }), directory);
+    const service = new StartedService(spawn(command!, args, { cwd, env }), directory, dataDir !== undefined);
     await until(() => service.hasEnded || service.stdout.includes('Try it:'));
     if (!service.hasEnded) return service;
     service.kill();
@@ -86,14 +91,14 @@ export class StartedService {
   async stop(): Promise<unknown> {
     this.child.kill('SIGTERM');
     const [code] = await this.closed;
-    rmSync(this.directory, { recursive: true });
+    if (!this.isKept) rmSync(this.directory, { recursive: true });
     return code;
   }
 
   /** Kills the command if a failed test left it running, and removes its data. For `afterEach`. */
   kill(): void {
     this.child.kill('SIGKILL');
-    rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
+    if (!this.isKept) rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
   }
 
   private get hasEnded(): boolean {

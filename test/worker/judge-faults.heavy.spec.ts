@@ -61,7 +61,6 @@ describe('a judge', () => {
 
   it.each<[string, JudgeReply]>([
     ['closing the connection during its answer', 'closes'],
-    ['a timeout', 'hangs'],
     ['an answer other than JSON', { status: 200, body: '<html>Bad gateway</html>' }],
     ['an empty answer', { status: 200, body: '' }],
     ['JSON other than a chat completion', { status: 200, body: '{"hello":"world"}' }],

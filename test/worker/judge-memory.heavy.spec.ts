@@ -5,6 +5,8 @@ import { JudgeFixture, says } from './judge.fixture';
 const TARGETS = 32;
 const RUNS = 4;
 const TRACE_BYTES = 2 * 1024 * 1024;
+/** How long the judge refuses every request, in ms. Longer than it takes to read all subjects. */
+const OUTAGE_MS = 8_000;
 
 describe('targets that wait for their judge', () => {
   let judge: TestJudge;
@@ -36,8 +38,8 @@ describe('targets that wait for their judge', () => {
     }
     const begun = performance.now();
     judge.reply = () =>
-      performance.now() - begun < 15_000
-        ? { status: 429, headers: { 'retry-after': '5' } }
+      performance.now() - begun < OUTAGE_MS
+        ? { status: 429, headers: { 'retry-after': '3' } }
         : says({ reasoning: 'r', value: true });
     const { experiment_id } = experiment;
     const runs = await Promise.all(

@@ -106,7 +106,7 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('is handed back unfinished when its worker runs out of time to stop', async () => {
-    const stopping = await newWorker({ SHUTDOWN_SECONDS: '3' });
+    const stopping = await newWorker({ SHUTDOWN_SECONDS: '1' });
     const run = await runOver(2);
     await gate.holds(2);
     await stopping.close();

@@ -24,7 +24,7 @@ function costly(): object {
 
 describe('an organization that causes expensive work', () => {
   const app = ownApp({
-    env: { BODY_LIMIT_BYTES: '10485760', DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '20000' },
+    env: { BODY_LIMIT_BYTES: '10485760', DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '10000' },
   });
 
   const listed = async ({ viewer }: EvaluationWorkspace): Promise<number> =>
@@ -181,7 +181,7 @@ describe('an organization that causes expensive work', () => {
   const organization = () =>
     (attacking ??= EvaluationWorkspace.open(app).then((space) => space.organization));
 
-  /** Returns a test run of a scorer that loops for 10 s over five results. */
+  /** Returns a test run of a scorer that loops for 4 s over five results. */
   async function loopIn(
     made: Promise<ApiClient>,
     workspace_id: string,
@@ -199,7 +199,7 @@ describe('an organization that causes expensive work', () => {
       workspace_id,
       name: 'loop',
       scorer_kind: 'code',
-      definition: { language: 'javascript', source: 'function score() { for (;;); }', timeout_ms: 10_000 },
+      definition: { language: 'javascript', source: 'function score() { for (;;); }', timeout_ms: 4_000 },
     });
     const body = { mode: 'test', experiment_id: experiment.experiment_id };
     return (by = client) => by.post(`/eval/v1/scorers/${scorer.scorer_id}/score`, body);

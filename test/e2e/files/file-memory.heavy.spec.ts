@@ -1,3 +1,3 @@
 import { describeFileMemory } from './file-memory.harness';
 
-describeFileMemory(256, 100, 5);
+describeFileMemory(128, 100, 2);
