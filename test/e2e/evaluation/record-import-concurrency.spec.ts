@@ -72,17 +72,18 @@ describe('an import in progress', () => {
 
   it('waits in a queue that alternates between workspaces, so that none blocks another', async () => {
     const other = await EvaluationWorkspace.open(app);
+    const body = jsonLines([{ input: 1 }]);
     const sendTo = async (to: EvaluationWorkspace, datasetId: string): Promise<number> =>
-      (await importRecords(to.editor, datasetId, jsonLines([{ input: 1 }]))).status;
+      (await importRecords(to.editor, datasetId, body)).status;
     const [id, otherId] = [(await space.dataset()).dataset_id, (await other.dataset()).dataset_id];
     let sent: Promise<number>[] = [];
     await untilSpooled(0);
     await app.database.transaction(async (tx) => {
       await tx.query('LOCK TABLE records IN EXCLUSIVE MODE');
       sent = Array.from({ length: 16 }, () => sendTo(space, id));
-      await untilSpooled(16);
+      await untilSpooled(16, 16 * body.length);
       sent.push(sendTo(other, otherId));
-      await untilSpooled(17);
+      await untilSpooled(17, 17 * body.length);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 200));
     const times = async (of: EvaluationWorkspace, datasetId: string): Promise<string[]> =>
