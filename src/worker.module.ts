@@ -11,11 +11,13 @@ import { McpEndpointWorkerModule } from './mcp-endpoint';
 import { McpServersWorkerModule } from './mcp-servers';
 import { ModelGatewayWorkerModule } from './model-gateway';
 import { RegistryWorkerModule } from './registry';
+import { ResourcesWorkerModule } from './resources';
 import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
 
 /** The modules that the worker loads: the job processors of every area, without controllers. */
 export const WORKER_AREAS = [
+  ResourcesWorkerModule,
   RegistryWorkerModule,
   TelemetryWorkerModule,
   FilesModule,

@@ -22,6 +22,7 @@ export class ChecklistItemController extends LifecycleController({
   access: RequireRole('evaluator'),
   archive: { summary: 'Archive a checklist item' },
   restore: { summary: 'Restore an archived checklist item' },
+  delete: { summary: 'Delete an archived checklist item', access: RequireRole('admin') },
 }) {
   constructor(private readonly items: ChecklistItemService) {
     super(items);

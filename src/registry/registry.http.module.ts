@@ -11,6 +11,8 @@ import { AppsModule } from './apps/apps.module';
 import { AuditLogController } from './audit-log/audit-log.controller';
 import { ResourcesModule } from '../resources';
 import { AuditLogListRepository } from './audit-log/audit-log-list.repository';
+import { ErasureController } from './erasures/erasure.controller';
+import { ErasureService } from './erasures/erasure.service';
 import { RepoController } from './repos/repo.controller';
 import { SearchController } from './search/search.controller';
 import { SearchModule } from './search/search.module';
@@ -57,9 +59,17 @@ import { WorkspaceController } from './workspaces/workspace.controller';
     ApiController,
     RepoController,
     AuditLogController,
+    ErasureController,
     SearchController,
     UsageController,
   ],
-  providers: [MeService, TokenService, RevocationService, RevocationRepository, AuditLogListRepository],
+  providers: [
+    ErasureService,
+    MeService,
+    TokenService,
+    RevocationService,
+    RevocationRepository,
+    AuditLogListRepository,
+  ],
 })
 export class RegistryHttpModule {}

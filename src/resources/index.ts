@@ -23,6 +23,20 @@ export {
 } from './audit-log/audit-entry.entity';
 export { type BulkItem, BULK_MAX, checkItem, failedItem, repeatedItem, toItemProblem } from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
+export {
+  ERASURE_STATUSES,
+  ERASURE_SUBJECTS,
+  type ErasedCounts,
+  type ErasureEntity,
+  type ErasureStatus,
+  type ErasureSubject,
+  REQUESTED_SUBJECTS,
+} from './erasure/erasure.entity';
+export { acceptedErasure, ERASURE_RESPONSE, ErasureDto, toErasureDto } from './erasure/erasure.dto';
+export { type ErasureItemKind, ErasureItems } from './erasure/erasure-items.repository';
+export { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } from './erasure/erasure-steps';
+export { type ErasureRequest, Erasures } from './erasure/erasures';
+export { ResourcesWorkerModule } from './resources.worker.module';
 export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { sha256Of, sha256OrNull } from './owned/digests';
@@ -67,6 +81,7 @@ export { slugOf } from './packages/slug';
 export { faultsInSpec } from './reconcile/spec-faults';
 export { DECLARED_KINDS, type DeclaredKind, ReconcilePlan } from './reconcile/reconcile-plan';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
+export { type Reference, References, type ReferenceSource } from './references/references';
 export {
   type Declared,
   type DeclarationFault,
@@ -76,6 +91,7 @@ export {
   ReconcileSteps,
 } from './reconcile/reconcile-step';
 export {
+  DeletionQueryDto,
   DescribedBodyDto,
   DescribedPatchDto,
   MetadataBodyDto,
@@ -84,7 +100,7 @@ export {
   PlacedDto,
 } from './resource.dto';
 export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
-export { ResourceKit, ResourceService } from './resource.service';
+export { type Deletion, ResourceKit, ResourceService } from './resource.service';
 export { LifecycleController } from './lifecycle.routes';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';

@@ -1,7 +1,12 @@
-import { HttpCode, Param, Post, type Type } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { Delete, HttpCode, Param, Post, Query, type Type } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { CurrentScope, RequireRoleSomewhere, type Scope } from '#platform/auth';
-import { IfMatch, type Versioned } from '#platform/http';
+import { IfMatch, type Reply, type Versioned } from '#platform/http';
+import { Throws } from '#platform/problem';
+import { acceptedErasure, ERASURE_RESPONSE } from './erasure/erasure.dto';
+import type { ErasureEntity } from './erasure/erasure.entity';
+import type { Deletion } from './resource.service';
+import { DeletionQueryDto } from './resource.dto';
 
 /** Describes a route in OpenAPI. */
 interface RouteText {
@@ -19,15 +24,26 @@ interface LifecycleRoutes<View> {
   access?: MethodDecorator;
   archive: RouteText;
   restore: RouteText;
+  delete: RouteText & {
+    /** The access rule for deleting. Default: admins somewhere. */
+    access?: MethodDecorator;
+    /** Whether an erasure deletes it, because it may be too large for one request. */
+    isErasure?: boolean;
+  };
 }
 
 /** The service of the resource. Without the workspace header, it takes an `OrgScope`. */
 interface LifecycleService<View> {
   archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<View>>;
   restore(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<View>>;
+  /** Returns the erasure that deletes the resource, or nothing if the resource is gone. */
+  delete(scope: Scope, id: string, how: Deletion): Promise<ErasureEntity | void>;
 }
 
-/** Returns the base of a controller, with the routes that archive and restore a resource: `POST {path}/archive` and `…/restore`. */
+/**
+ * Returns the base of a controller, with the routes that archive, restore and delete a resource: `POST {path}/archive`,
+ * `POST {path}/restore` and `DELETE {path}`.
+ */
 export function LifecycleController<View>({
   param,
   path = `:${param}`,
@@ -35,6 +51,7 @@ export function LifecycleController<View>({
   access = RequireRoleSomewhere('admin'),
   archive,
   restore,
+  delete: { access: deleteAccess = RequireRoleSomewhere('admin'), isErasure = false, ...deletion },
 }: LifecycleRoutes<View>) {
   class Routes {
     constructor(private readonly resources: LifecycleService<View>) {}
@@ -63,6 +80,22 @@ export function LifecycleController<View>({
       @IfMatch() ifMatch?: string,
     ): Promise<Versioned<View>> {
       return this.resources.restore(scope, id, ifMatch);
+    }
+
+    @Delete(path)
+    @HttpCode(isErasure ? 202 : 204)
+    @Throws('conflict')
+    @deleteAccess
+    @ApiOperation(deletion)
+    @(isErasure ? ApiAcceptedResponse(ERASURE_RESPONSE) : ApiNoContentResponse())
+    async delete(
+      @CurrentScope() scope: Scope,
+      @Param(param) id: string,
+      @Query() { force }: DeletionQueryDto,
+      @IfMatch() ifMatch?: string,
+    ): Promise<Reply | void> {
+      const erasure = await this.resources.delete(scope, id, { force, ifMatch });
+      if (erasure) return acceptedErasure(erasure);
     }
   }
   return Routes;

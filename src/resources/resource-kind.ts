@@ -1,6 +1,7 @@
 import type { SqlExecutor, Tx } from '#platform/db';
 import type { AnyOf } from './access/any-of';
 import type { AuditChange, AuditedType } from './audit-log/audit-entry.entity';
+import type { ErasureSubject } from './erasure/erasure.entity';
 import type { SearchDocument, SearchType } from './search-index/search-document';
 
 /** Columns that the kit maintains in every resource's row. */
@@ -40,6 +41,8 @@ export interface ResourceKind<Row extends ResourceRow, View> {
   derived?: (row: Row, changed: Partial<Row>) => Partial<Row>;
   /** Returns its search document, or null for a resource that search must not find. */
   search?: { type: SearchType; document: (row: Row) => SearchDocument | null };
+  /** The erasure that deletes a resource of the kind, because it may have too many rows for one request. */
+  erasure?: ErasureSubject;
   toView: (row: Row) => View;
 }
 
@@ -54,7 +57,7 @@ export interface UniqueName<Row> {
 export type PatchBody<Row> = { workspace_id?: string } & { [Member in keyof Row]?: unknown };
 
 /** An action on an existing resource. */
-export type ResourceAction = 'update' | 'archive' | 'restore';
+export type ResourceAction = 'update' | 'archive' | 'restore' | 'delete';
 
 /** Access to a table of resources, as `OrgScopedRepository` and `WorkspaceScopedRepository` provide it. */
 export interface ResourceRows<S, Row extends ResourceRow> {
@@ -62,6 +65,7 @@ export interface ResourceRows<S, Row extends ResourceRow> {
   lock(tx: Tx, scope: S, id: string, mode: 'update'): Promise<Row | null>;
   insert(row: Row, tx: Tx): Promise<void>;
   update(tx: Tx, scope: S, id: string, columns: Partial<Row>): Promise<void>;
+  delete(tx: Tx, scope: S, id: string): Promise<void>;
   findLive(
     scope: S,
     column: keyof Row & string,

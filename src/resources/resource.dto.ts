@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { ToBoolean } from '#platform/paging';
 import { IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
 import { IsDescription } from './fields';
 import { StampsDto } from './view.dto';
@@ -15,6 +16,15 @@ export class OrgResourceDto extends StampsDto {
 /** The members of every resource in a workspace. */
 export class PlacedDto extends OrgResourceDto {
   workspace_id!: string;
+}
+
+/** The query of every DELETE. */
+export class DeletionQueryDto {
+  /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  force?: boolean;
 }
 
 /** The free-form member of every create. */

@@ -8,7 +8,10 @@ import { AllowedKinds } from './access/allowed-kinds';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
+import type { ErasureEntity, ErasureSubject } from './erasure/erasure.entity';
+import { Erasures } from './erasure/erasures';
 import { bumpedColumns, changedColumns, changesToAudit, checkLive, createsVersion } from './change';
+import { References } from './references/references';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
 import { explainUniqueName, NameConflict, NameTaken, takenDetail, withUniqueName } from './unique-name';
@@ -23,11 +26,20 @@ export class ResourceKit {
     readonly audit: AuditLog,
     readonly index: SearchIndex,
     readonly allowed: AllowedKinds,
+    readonly references: References,
+    readonly erasures: Erasures,
   ) {}
 }
 
+/** How a resource is deleted. */
+export interface Deletion {
+  /** Deletes it even if something refers to it. */
+  force?: boolean;
+  ifMatch?: string;
+}
+
 /**
- * Creates, reads, lists, changes, archives and restores resources of one kind, by the rules that hold for all of them:
+ * Creates, reads, lists, changes, archives, restores and deletes resources of one kind, by the rules that hold for all of them:
  * row lock, `If-Match`, liveness, immutable members, diff, versions, audit log, search index, ETag and view. A PATCH
  * that changes nothing writes nothing and keeps the ETag.
  *
@@ -87,10 +99,54 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
       checkIfMatch(ifMatch, this.etag(row));
       await this.checkOpen(tx, scope, row);
       this.checkNotOwned(row);
+      const { erasure } = this.kind;
+      if (erasure) await this.kit.erasures.checkNotErasing(tx, scope, erasure, placeOf(row), this.idOf(row));
       const more = await this.onRestore(tx, scope, row);
       const restored = { ...columns, ...more, archived_at: null } as Partial<Row>;
       return this.versioned(await this.write(tx, scope, row, restored, 'restore'));
     });
+  }
+
+  /**
+   * Deletes an archived resource for good, with everything that belongs to it: rows whose foreign keys cascade, its search
+   * document, and bytes that nothing else refers to. Its audit entries stay. Throws 404, 403, 412, and 409 for a resource
+   * that is not archived, and for one that something refers to, unless `force` is set.
+   *
+   * @returns for a kind with an `erasure`, the erasure that deletes the resource
+   */
+  delete(scope: S, id: string, how: Deletion = {}): Promise<ErasureEntity | void> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lockToDelete(tx, scope, id, how);
+      const { erasure } = this.kind;
+      if (erasure) return this.requestErasure(tx, scope, row, erasure);
+      await this.onDelete(tx, scope, row);
+      await this.rows.delete(tx, scope, this.idOf(row));
+      await this.afterDelete(tx, scope, row);
+      const { search } = this.kind;
+      if (search) await this.kit.index.remove(tx, scope, search.type, [this.idOf(row)]);
+      await this.record(tx, scope, row, 'delete', []);
+    });
+  }
+
+  /** Requests the erasure of a locked resource. Throws 409 if it is already being erased. */
+  protected requestErasure(
+    tx: Tx,
+    scope: S,
+    row: Row,
+    subject: ErasureSubject,
+    isDryRun = false,
+  ): Promise<ErasureEntity> {
+    const [id, workspaceId] = [this.idOf(row), placeOf(row)];
+    return this.kit.erasures.request(tx, scope, { subject, id, workspaceId, isDryRun });
+  }
+
+  /** Locks a resource that may be deleted. Throws the errors of `delete`. */
+  protected async lockToDelete(tx: Tx, scope: S, id: string, { force, ifMatch }: Deletion): Promise<Row> {
+    const row = await this.lock(tx, scope, id, 'delete');
+    checkIfMatch(ifMatch, this.etag(row));
+    this.checkDeletable(row);
+    if (!force) await this.kit.references.checkUnused(tx, scope, this.kind.noun, this.idOf(row));
+    return row;
   }
 
   /** Inserts a new row with its first version, its audit entry and its search document. */
@@ -205,6 +261,22 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return Promise.resolve({});
   }
 
+  /** Hook for rows that must go before the row of a deleted resource, because no foreign key cascades to them. */
+  protected onDelete(_tx: Tx, _scope: S, _row: Row): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Hook for what becomes unused when a resource is deleted, such as stored bytes. */
+  protected afterDelete(_tx: Tx, _scope: S, _row: Row): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Throws 409 for a resource that cannot be deleted. By default, for one that is not archived. */
+  protected checkDeletable(row: Row): void {
+    if (row.archived_at) return;
+    throw problem.conflict(`The ${this.kind.noun} is not archived. Archive it before you delete it.`);
+  }
+
   /** Throws 409 for a resource that cannot be changed. */
   protected checkWritable(row: Row): void {
     checkLive(row, this.kind.noun);
@@ -256,8 +328,13 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   ): Promise<void> {
     const { type } = this.kind;
     if (type === undefined) return;
-    const workspaceId = 'workspace_id' in row ? (row.workspace_id as string) : null;
-    await this.kit.audit.record(tx, scope, { action, type, id: this.idOf(row), workspaceId, changes });
+    await this.kit.audit.record(tx, scope, {
+      action,
+      type,
+      id: this.idOf(row),
+      workspaceId: placeOf(row),
+      changes,
+    });
   }
 
   /** Adds a live resource to the search index, and removes an archived one. */
@@ -300,3 +377,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return new NameConflict(takenDetail(this.kind, isShown ? this.idOf(existing) : undefined));
   }
 }
+
+/** The workspace of a resource; null if it has none. */
+const placeOf = (row: object): string | null =>
+  'workspace_id' in row ? (row.workspace_id as string | null) : null;

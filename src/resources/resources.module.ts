@@ -1,11 +1,18 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobsModule } from '#platform/jobs';
+import { SecretsModule } from '#platform/secrets';
 import { AllowedKinds } from './access/allowed-kinds';
 import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
 import { AuditLog } from './audit-log/audit-log.repository';
 import { Packagers } from './packages/packager';
+import { ErasureItems } from './erasure/erasure-items.repository';
+import { ErasureRepository } from './erasure/erasure.repository';
+import { ErasureSteps } from './erasure/erasure-steps';
+import { ERASURE, Erasures } from './erasure/erasures';
+import { References } from './references/references';
 import { ReconcileSteps } from './reconcile/reconcile-step';
 import { ResourceKit } from './resource.service';
 import { SearchIndex } from './search-index/search-index';
@@ -13,12 +20,17 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
 
 /** The resource kit: the providers that every area needs to manage resources. */
 @Module({
-  imports: [TypeOrmModule.forFeature([AuditEntryEntity])],
+  imports: [JobsModule.register(ERASURE), SecretsModule, TypeOrmModule.forFeature([AuditEntryEntity])],
   providers: [
     AllowedKinds,
     AuditLog,
+    ErasureItems,
+    ErasureRepository,
+    Erasures,
+    ErasureSteps,
     Packagers,
     ReconcileSteps,
+    References,
     ResourceKit,
     SearchIndex,
     SearchIndexRepository,
@@ -28,8 +40,13 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
   exports: [
     AllowedKinds,
     AuditLog,
+    ErasureItems,
+    ErasureRepository,
+    Erasures,
+    ErasureSteps,
     Packagers,
     ReconcileSteps,
+    References,
     ResourceKit,
     SearchIndex,
     WorkspaceAccess,

@@ -162,6 +162,11 @@ const VARIABLES = {
   LOG_RETENTION_DAYS: days(),
   /** Days that metrics are kept. Default: TRACE_RETENTION_DAYS. */
   METRIC_RETENTION_DAYS: days(),
+  /**
+   * Seconds that the erasure of a workspace or an organization lasts at least, so that it also finds what requests in flight
+   * have written.
+   */
+  ERASURE_SETTLE_SECONDS: integer(0, 3_600).or(120),
 
   /** Largest body of a scoring request after decoding, in bytes. */
   SCORING_LIMIT_BYTES: bytes().or(8 * MIB),

@@ -99,6 +99,11 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     await tx.query(sql`UPDATE ${raw(table.name)} SET ${assignments} WHERE ${this.keyOf(scope, id)}`);
   }
 
+  /** Deletes a row, and with it the rows of other tables whose foreign keys cascade. */
+  async delete(tx: Tx, scope: TenantScope, id: string): Promise<void> {
+    await tx.query(sql`DELETE FROM ${raw(this.statements.table.name)} WHERE ${this.keyOf(scope, id)}`);
+  }
+
   /** The parts of a `ListSpec` that the table decides: the columns of the entity, of rows that are not archived. */
   protected get listed() {
     const { table } = this.statements;

@@ -5,7 +5,7 @@ import { randomFillSync } from 'node:crypto';
 export type IdPrefix =
   | 'org' | 'usr' | 'sva' | 'key' | 'wsp' | 'app' | 'repo' | 'api' | 'agt' | 'ses' | 'msg' | 'skl' | 'file'
   | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'rule' | 'score' | 'item' | 'rel' | 'pub' | 'prov'
-  | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem' | 'gate';
+  | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem' | 'gate' | 'era';
 
 /** The prefix of each id that contains the time of creation, by the member that holds it. */
 export const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
@@ -40,6 +40,7 @@ export const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
   queue_id: 'queue',
   item_id: 'qitem',
   gate_check_id: 'gate',
+  erasure_id: 'era',
 };
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';

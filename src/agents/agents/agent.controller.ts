@@ -22,6 +22,7 @@ export class AgentController extends LifecycleController({
   view: AgentDto,
   archive: { summary: 'Archive an agent' },
   restore: { summary: 'Restore an archived agent' },
+  delete: { summary: 'Delete an archived agent' },
 }) {
   constructor(private readonly agents: AgentService) {
     super(agents);

@@ -22,6 +22,7 @@ export class AgentSessionController extends LifecycleController({
   view: AgentSessionDto,
   archive: { summary: 'Archive a session' },
   restore: { summary: 'Restore an archived session' },
+  delete: { summary: 'Delete a session, with its messages' },
 }) {
   constructor(private readonly sessions: AgentSessionService) {
     super(sessions);

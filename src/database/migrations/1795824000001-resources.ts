@@ -197,6 +197,54 @@ export class Resources1795824000001 extends SqlMigration {
     CREATE INDEX search_embeddings_of_identities ON search_embeddings (identity);
     -- workers: the embeddings that are due
     CREATE INDEX search_embeddings_pending ON search_embeddings (due_at) WHERE is_pending;
+
+    -- Erasures, and their receipts once they have succeeded. They hold a keyed hash of the subject's id.
+    CREATE TABLE erasures (
+      erasure_id text COLLATE "C" PRIMARY KEY,
+      -- null once the organization itself is erased
+      org_id text COLLATE "C",
+      -- null for all workspaces, and for an erasure of a workspace or an organization
+      workspace_id text COLLATE "C",
+      subject_kind text NOT NULL CONSTRAINT erasures_subject
+        CHECK (subject_kind IN ('end_user', 'session', 'workspace', 'org', 'dataset', 'experiment', 'traces')),
+      -- HMAC-SHA-256 of organization, kind, workspace and id, in hexadecimal
+      subject_hash text COLLATE "C" NOT NULL,
+      -- the id, or what selects the subject; null once the erasure has succeeded
+      target json,
+      dry_run boolean NOT NULL,
+      erasure_status text NOT NULL CONSTRAINT erasures_status
+        CHECK (erasure_status IN ('queued', 'running', 'succeeded')),
+      -- {"traces": 12, …}
+      counts jsonb NOT NULL,
+      -- the place where the next worker continues
+      progress jsonb,
+      last_error text,
+      -- the worker that runs it
+      lease_token uuid,
+      lease_expires_at timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      started_at timestamptz,
+      finished_at timestamptz
+    );
+    -- GET /registry/v1/erasures: the whole list, and its filters workspace_id and subject_id
+    CREATE INDEX erasures_by_creation ON erasures (org_id, erasure_id);
+    CREATE INDEX erasures_by_workspace ON erasures (workspace_id, erasure_id);
+    CREATE INDEX erasures_by_subject ON erasures (org_id, subject_hash, erasure_id);
+    -- one erasure of a subject at a time
+    CREATE UNIQUE INDEX erasures_open ON erasures (subject_hash) WHERE erasure_status <> 'succeeded' AND NOT dry_run;
+    -- workers: erasures without a worker
+    CREATE INDEX erasures_waiting ON erasures (erasure_id) WHERE erasure_status <> 'succeeded';
+
+    -- The ids of the data that an erasure erases, until it has succeeded.
+    CREATE TABLE erasure_items (
+      erasure_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      item_kind text COLLATE "C" NOT NULL,
+      item_id text COLLATE "C" NOT NULL,
+      PRIMARY KEY (erasure_id, workspace_id, item_kind, item_id)
+    );
   `;
 }
 

@@ -28,6 +28,7 @@ export class AnnotationQueueController extends LifecycleController({
     description: 'Nobody can work on an archived queue. Its items, answers and scores are kept.',
   },
   restore: { summary: 'Restore an archived annotation queue' },
+  delete: { summary: 'Delete an archived annotation queue', access: RequireRole('admin') },
 }) {
   constructor(
     private readonly queues: AnnotationQueueService,

@@ -33,6 +33,7 @@ export class ScorerController extends LifecycleController({
   access: RequireRole('evaluator'),
   archive: { summary: 'Archive a scorer' },
   restore: { summary: 'Restore an archived scorer' },
+  delete: { summary: 'Delete an archived scorer', access: RequireRole('admin') },
 }) {
   constructor(private readonly scorers: ScorerService) {
     super(scorers);

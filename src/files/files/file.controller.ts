@@ -58,6 +58,7 @@ export class FileController extends LifecycleController({
   view: FileDto,
   archive: { summary: 'Archive a file' },
   restore: { summary: 'Restore an archived file' },
+  delete: { summary: 'Delete an archived file' },
 }) {
   constructor(
     private readonly files: FileService,

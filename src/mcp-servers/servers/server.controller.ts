@@ -25,6 +25,7 @@ export class ServerController extends LifecycleController({
     summary: 'Restore an archived MCP server and its tools',
     description: 'The secret is not restored. Send it again with PATCH.',
   },
+  delete: { summary: 'Delete an archived MCP server' },
 }) {
   constructor(private readonly servers: ServerService) {
     super(servers);

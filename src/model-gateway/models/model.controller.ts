@@ -32,6 +32,7 @@ export class ModelController extends LifecycleController({
     description: 'Clients can no longer call the model.',
   },
   restore: { summary: 'Restore an archived model' },
+  delete: { summary: 'Delete an archived model' },
 }) {
   constructor(private readonly models: ModelService) {
     super(models);

@@ -23,6 +23,7 @@ export class ModelProviderController extends LifecycleController({
     description: 'Models keep it as a target, but cannot call it.',
   },
   restore: { summary: 'Restore an archived model provider, without its deleted key' },
+  delete: { summary: 'Delete an archived model provider' },
 }) {
   constructor(private readonly providers: ProviderService) {
     super(providers);

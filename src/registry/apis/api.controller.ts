@@ -22,6 +22,7 @@ export class ApiController extends LifecycleController({
   view: ApiDto,
   archive: { summary: 'Archive a registered API and delete its secret' },
   restore: { summary: 'Restore an archived API, without its deleted secret' },
+  delete: { summary: 'Delete an archived registered API' },
 }) {
   constructor(private readonly apis: ApiService) {
     super(apis);

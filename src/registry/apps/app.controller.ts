@@ -31,6 +31,7 @@ export class AppController extends LifecycleController({
     description:
       'The app takes back the resources that it owned, unless they are archived or no longer `unmanaged`.',
   },
+  delete: { summary: 'Delete an archived app' },
 }) {
   constructor(
     private readonly apps: AppService,

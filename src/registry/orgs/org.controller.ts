@@ -1,5 +1,5 @@
-import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import {
   CurrentPrincipal,
   CurrentRequestId,
@@ -13,8 +13,10 @@ import {
   RequireRoleInAnyWorkspace,
 } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import { Throws } from '#platform/problem';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
+import { acceptedErasure, ERASURE_RESPONSE } from '../../resources';
 import { CreateOrgDto, OrgDto, OrgListQueryDto, OrgPageDto, PatchAnyOrgDto, PatchOrgDto } from './org.dto';
 import { OrgService } from './org.service';
 
@@ -41,6 +43,20 @@ export class OrgController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<OrgDto>> {
     return this.organizations.patch(scope, dto, ifMatch);
+  }
+
+  /**
+   * Delete the caller's organization, with everything in it
+   *
+   * Suspends it at once. Only platform principals can then read the receipt.
+   */
+  @Delete()
+  @HttpCode(202)
+  @Throws('conflict')
+  @RequireRoleEverywhere('owner')
+  @ApiAcceptedResponse(ERASURE_RESPONSE)
+  async delete(@CurrentScope() scope: OrgScope): Promise<Reply> {
+    return acceptedErasure(await this.organizations.erase(scope));
   }
 }
 
@@ -92,6 +108,19 @@ export class PlatformOrgController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<OrgDto>> {
     return this.organizations.patch(ownerScope(orgId, principal, requestId), dto, ifMatch);
+  }
+
+  /** Delete an organization, with everything in it */
+  @Delete(':org_id')
+  @HttpCode(202)
+  @Throws('conflict')
+  @ApiAcceptedResponse(ERASURE_RESPONSE)
+  async delete(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentRequestId() requestId: string,
+    @Param('org_id') orgId: string,
+  ): Promise<Reply> {
+    return acceptedErasure(await this.organizations.erase(ownerScope(orgId, principal, requestId)));
   }
 }
 

@@ -4,7 +4,7 @@ import type { Tx } from '#platform/db';
 import { patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { type ResourceKind, ResourceKit, stamps } from '../../resources';
+import { type ErasureEntity, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from '../accounts/account.service';
 import {
   type CreateOrgDto,
@@ -72,10 +72,19 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
   }
 
   patch(scope: OrgScope, dto: PatchOrgDto | PatchAnyOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
-    return this.change(scope, scope.orgId, dto, ifMatch, (row) => ({
-      name: dto.name,
-      metadata: patchMetadata(row.metadata, dto.metadata),
-      status: dto instanceof PatchAnyOrgDto ? dto.status : undefined,
-    }));
+    return this.change(scope, scope.orgId, dto, ifMatch, async (row, tx) => {
+      const status = dto instanceof PatchAnyOrgDto ? dto.status : undefined;
+      if (status === 'active') await this.kit.erasures.checkNotErasing(tx, scope, 'org', null, scope.orgId);
+      return { name: dto.name, metadata: patchMetadata(row.metadata, dto.metadata), status };
+    });
+  }
+
+  /** Requests the erasure of the organization, and suspends it so that nobody writes to it any more. Errors: 404, 409. */
+  erase(scope: OrgScope, isDryRun = false): Promise<ErasureEntity> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, scope.orgId, 'delete');
+      if (!isDryRun) await this.write(tx, scope, row, { status: 'suspended' }, 'update');
+      return this.requestErasure(tx, scope, row, 'org', isDryRun);
+    });
   }
 }

@@ -14,6 +14,7 @@ export class RepoController extends LifecycleController({
   view: RepoDto,
   archive: { summary: 'Archive a repository' },
   restore: { summary: 'Restore an archived repository' },
+  delete: { summary: 'Delete an archived repository' },
 }) {
   constructor(private readonly repos: RepoService) {
     super(repos);

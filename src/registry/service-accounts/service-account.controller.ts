@@ -21,6 +21,7 @@ export class ServiceAccountController extends LifecycleController({
   access: RequireRole('admin'),
   archive: { summary: 'Archive a service account, which disables its keys' },
   restore: { summary: 'Restore an archived service account and its keys, except revoked ones' },
+  delete: { summary: 'Delete an archived service account', access: RequireRole('admin') },
 }) {
   constructor(private readonly serviceAccounts: ServiceAccountService) {
     super(serviceAccounts);

@@ -20,6 +20,11 @@ export class WorkspaceController extends LifecycleController({
   view: WorkspaceDto,
   archive: { summary: 'Archive a workspace' },
   restore: { summary: 'Restore an archived workspace' },
+  delete: {
+    summary: 'Delete an archived workspace, with everything in it',
+    description: 'Needs the role `admin` in the workspace.',
+    isErasure: true,
+  },
 }) {
   constructor(private readonly workspaces: WorkspaceService) {
     super(workspaces);

@@ -6,7 +6,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
+import { type ErasureEntity, requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from '../accounts/account.service';
 import { MemberRepository } from './member.repository';
 import { PrincipalRepository } from '../accounts/principal.repository';
@@ -28,6 +28,7 @@ const WORKSPACE: ResourceKind<WorkspaceEntity, WorkspaceDto> = {
   immutable: ['workspace_id'],
   auditedFields: ['name'],
   createdFields: ['name'],
+  erasure: 'workspace',
   unique: { constraint: 'workspaces_name', field: 'name', within: 'organization' },
   toView: toWorkspaceDto,
 };
@@ -84,6 +85,16 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
       description: dto.description,
       metadata: patchMetadata(row.metadata, dto.metadata),
     }));
+  }
+
+  /** Requests the erasure of a workspace, and archives it so that nobody writes to it any more. Errors: 404, 403, 409. */
+  erase(scope: OrgScope, id: string, isDryRun: boolean): Promise<ErasureEntity> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'delete');
+      if (!isDryRun && !row.archived_at)
+        await this.write(tx, scope, row, { archived_at: new Date() }, 'archive');
+      return this.requestErasure(tx, scope, row, 'workspace', isDryRun);
+    });
   }
 
   /** Locks a workspace that the caller manages. Errors: 404 if the caller cannot access it, 403 without the role admin in it. */

@@ -35,6 +35,18 @@ export class WorkspaceAccess {
   }
 
   /**
+   * Checks that a workspace exists, archived or not, and that the caller holds one of the roles in it.
+   *
+   * @param named the `workspace_id` of the body
+   * @throws 400 for a workspace that does not exist or that the caller cannot access, 403 without one of the roles
+   */
+  async know(tx: Tx, scope: OrgScope, named: string, anyOf: AnyOf): Promise<void> {
+    if (scope.rolesIn(named).size === 0) throw unknownWorkspace();
+    if (!(await this.workspaces.hold(tx, scope, named))) throw unknownWorkspace();
+    requireRole(scope, named, anyOf);
+  }
+
+  /**
    * Returns the resource if the caller may change it. Afterwards check `If-Match`, and then hold the workspace open.
    *
    * @param row the locked row, or null

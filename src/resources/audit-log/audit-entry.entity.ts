@@ -42,6 +42,7 @@ export const AUDITED_TYPES = [
   'annotation_queue',
   'store_item',
   'acquisition',
+  'erasure',
 ] as const;
 export type AuditedType = (typeof AUDITED_TYPES)[number];
 

@@ -31,6 +31,7 @@ export class SkillController extends LifecycleController({
   view: SkillDto,
   archive: { summary: 'Archive a skill' },
   restore: { summary: 'Restore an archived skill' },
+  delete: { summary: 'Delete an archived skill' },
 }) {
   constructor(
     private readonly skills: SkillService,

@@ -31,6 +31,7 @@ export class DatasetController extends LifecycleController({
   access: RequireRole('evaluator'),
   archive: { summary: 'Archive a dataset' },
   restore: { summary: 'Restore an archived dataset' },
+  delete: { summary: 'Delete an archived dataset', access: RequireRole('admin'), isErasure: true },
 }) {
   constructor(private readonly datasets: DatasetService) {
     super(datasets);

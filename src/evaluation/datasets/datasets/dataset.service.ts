@@ -34,6 +34,7 @@ import { type BaselineRow, DatasetRepository, type RecordChange } from './datase
 const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   noun: 'dataset',
   type: 'dataset',
+  erasure: 'dataset',
   id: 'dataset_id',
   generation: 'revision',
   immutable: ['dataset_id'],

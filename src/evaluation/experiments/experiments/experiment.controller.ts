@@ -36,6 +36,7 @@ export class ExperimentController extends LifecycleController({
   access: RequireRole('evaluator'),
   archive: { summary: 'Archive an experiment' },
   restore: { summary: 'Restore an archived experiment' },
+  delete: { summary: 'Delete an archived experiment', access: RequireRole('admin'), isErasure: true },
 }) {
   constructor(private readonly experiments: ExperimentService) {
     super(experiments);

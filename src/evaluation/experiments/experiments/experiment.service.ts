@@ -33,6 +33,7 @@ import { scoresOf, SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repo
 const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   noun: 'experiment',
   type: 'experiment',
+  erasure: 'experiment',
   id: 'experiment_id',
   generation: 'generation',
   immutable: ['experiment_id', 'dataset_id', 'dataset_version', 'run_key'],

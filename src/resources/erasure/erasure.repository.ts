@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { listPage, type OrderedListQueryDto, type RowPage } from '#platform/paging';
+import type {
+  ErasedCounts,
+  ErasureEntity,
+  ErasureProgress,
+  ErasureStatus,
+  ErasureSubject,
+} from './erasure.entity';
+
+/** The columns of the entity, without the lease. */
+const COLUMNS = raw(
+  'erasure_id, org_id, workspace_id, subject_kind, subject_hash, target, dry_run, erasure_status, counts, progress,' +
+    ' last_error, created_at, updated_at, created_by, started_at, finished_at',
+);
+
+/** How long a worker may be silent before another one continues its erasure, in seconds. */
+const LEASE_SECONDS = 60;
+
+const isHeld = (erasureId: string, token: string): Sql =>
+  sql`erasure_id = ${erasureId} AND lease_token = ${token} AND erasure_status = 'running'`;
+
+/** The filters of a list. */
+export interface ErasureFilters extends OrderedListQueryDto {
+  workspace_id?: string;
+  subject_kind?: ErasureSubject;
+  erasure_status?: ErasureStatus;
+}
+
+@Injectable()
+export class ErasureRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Inserts an erasure. Returns false if one of the same subject has not ended. */
+  async insert(tx: Tx, row: ErasureEntity): Promise<boolean> {
+    const inserted = await tx.query(
+      sql`INSERT INTO erasures (erasure_id, org_id, workspace_id, subject_kind, subject_hash, target, dry_run,
+                                erasure_status, counts, created_at, updated_at, created_by)
+        VALUES (${row.erasure_id}, ${row.org_id}, ${row.workspace_id}, ${row.subject_kind}, ${row.subject_hash},
+                ${row.target?.text ?? null}::json, ${row.dry_run}, ${row.erasure_status}, '{}', ${row.created_at},
+                ${row.updated_at}, ${row.created_by})
+        ON CONFLICT (subject_hash) WHERE erasure_status <> 'succeeded' AND NOT dry_run DO NOTHING RETURNING 1`,
+    );
+    return inserted.length > 0;
+  }
+
+  /** Finds the erasure of a subject that has not ended. */
+  async findOpen(subjectHash: string, on: SqlExecutor = this.database): Promise<string | null> {
+    const [row] = await on.query<{ erasure_id: string }>(
+      sql`SELECT erasure_id FROM erasures
+        WHERE subject_hash = ${subjectHash} AND erasure_status <> 'succeeded' AND NOT dry_run`,
+    );
+    return row?.erasure_id ?? null;
+  }
+
+  async find({ orgId }: Pick<OrgScope, 'orgId'>, id: string): Promise<ErasureEntity | null> {
+    const [row] = await this.database.query<ErasureEntity>(
+      sql`SELECT ${COLUMNS} FROM erasures WHERE erasure_id = ${id} AND org_id = ${orgId}`,
+    );
+    return row ?? null;
+  }
+
+  /** Finds an erasure of an organization, for platform principals. The organization may be gone. */
+  async findOfOrganization(id: string): Promise<ErasureEntity | null> {
+    const [row] = await this.database.query<ErasureEntity>(
+      sql`SELECT ${COLUMNS} FROM erasures WHERE erasure_id = ${id} AND subject_kind = 'org'`,
+    );
+    return row ?? null;
+  }
+
+  /** Lists the erasures in the workspaces that the caller administers, and with admin in the organization all of them. */
+  list(
+    scope: OrgScope,
+    query: ErasureFilters,
+    subjectHashes?: readonly string[],
+  ): Promise<RowPage<ErasureEntity>> {
+    const where = new Where(scope.orgKey);
+    const administered = scope.workspacesWith('admin');
+    if (administered) where.addScattered(sql`workspace_id = ANY (${[...administered]})`);
+    where
+      .addIndexed(query.workspace_id, (id) => sql`workspace_id = ${id}`)
+      .addIf(query.subject_kind, (kind) => sql`subject_kind = ${kind}`)
+      .addIf(query.erasure_status, (status) => sql`erasure_status = ${status}`)
+      .addIf(subjectHashes, (hashes) => sql`subject_hash = ANY (${hashes})`);
+    return listPage<ErasureEntity>(
+      this.database,
+      { columns: COLUMNS.text, from: 'erasures', where, id: 'erasure_id', createdAt: 'created_at' },
+      query,
+    );
+  }
+
+  /** Claims an erasure that no other worker holds. Returns null if it has ended or is held. */
+  async claim(id: string, token: string): Promise<ErasureEntity | null> {
+    const [row] = await this.database.query<ErasureEntity>(
+      sql`UPDATE erasures
+        SET erasure_status = 'running', started_at = coalesce(started_at, now()), lease_token = ${token},
+            lease_expires_at = now() + ${LEASE_SECONDS} * interval '1 second', updated_at = now()
+        WHERE erasure_id = ${id} AND erasure_status <> 'succeeded'
+          AND (lease_expires_at IS NULL OR lease_expires_at < now())
+        RETURNING ${COLUMNS}`,
+    );
+    return row ?? null;
+  }
+
+  /**
+   * Records a batch, in its transaction. Returns false if this worker has lost the erasure: the batch must then be rolled
+   * back.
+   */
+  async advance(
+    tx: SqlExecutor,
+    id: string,
+    token: string,
+    counts: ErasedCounts,
+    progress: ErasureProgress | null,
+  ): Promise<boolean> {
+    const advanced = await tx.query(
+      sql`UPDATE erasures
+        SET counts = ${JSON.stringify(counts)}::jsonb, progress = ${progress && JSON.stringify(progress)}::jsonb,
+            last_error = NULL, lease_expires_at = now() + ${LEASE_SECONDS} * interval '1 second', updated_at = now()
+        WHERE ${isHeld(id, token)} RETURNING 1`,
+    );
+    return advanced.length > 0;
+  }
+
+  /** Ends an erasure and forgets its subject. Also forgets the organization if it was the subject. */
+  async finish(tx: Tx, id: string, token: string, counts: ErasedCounts): Promise<boolean> {
+    const finished = await tx.query(
+      sql`UPDATE erasures
+        SET erasure_status = 'succeeded', counts = ${JSON.stringify(counts)}::jsonb, target = NULL, progress = NULL,
+            last_error = NULL, lease_token = NULL, lease_expires_at = NULL, finished_at = now(), updated_at = now(),
+            org_id = CASE WHEN subject_kind = 'org' AND NOT dry_run THEN NULL ELSE org_id END
+        WHERE ${isHeld(id, token)} RETURNING 1`,
+    );
+    return finished.length > 0;
+  }
+
+  /** Releases an erasure, so that any worker can continue it. */
+  async release(id: string, token: string, error: string | null): Promise<void> {
+    await this.database.query(
+      sql`UPDATE erasures
+        SET lease_token = NULL, lease_expires_at = NULL, last_error = coalesce(${error}, last_error), updated_at = now()
+        WHERE ${isHeld(id, token)}`,
+    );
+  }
+
+  /** Finds erasures that no worker holds, the oldest first. */
+  findWaiting(tx: Tx, limit: number): Promise<{ erasure_id: string }[]> {
+    return tx.query(
+      sql`SELECT erasure_id FROM erasures
+        WHERE erasure_status <> 'succeeded' AND (lease_expires_at IS NULL OR lease_expires_at < now())
+        ORDER BY erasure_id LIMIT ${limit}`,
+    );
+  }
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { problem } from '#platform/problem';
+
+/** Something that needs a resource: a frozen experiment its dataset, an agent version a skill, an open run a trace. */
+export interface Reference {
+  /** What it is, as problem details name it: `experiment`, `version 3 of the agent`. */
+  noun: string;
+  id: string;
+}
+
+/** Finds what refers to resources. The area that stores the references provides it, and adds it to `References`. */
+export interface ReferenceSource {
+  /** The nouns of the resources that it knows references to, as in `ResourceKind`: `dataset`, `skill`, `trace`. */
+  readonly nouns: readonly string[];
+
+  /**
+   * Finds references to a resource, at most `limit`. Only those that the resource must outlive: live or frozen ones, not
+   * those of archived resources.
+   */
+  find(tx: Tx, scope: OrgScope, noun: string, id: string, limit: number): Promise<Reference[]>;
+}
+
+/** The most references that a problem detail names. */
+const NAMED_MAX = 5;
+
+/** Knows what refers to resources, so that a resource in use is not deleted by mistake. */
+@Injectable()
+export class References {
+  private readonly sources: ReferenceSource[] = [];
+
+  /** Adds a source. Each source calls this in its constructor. */
+  add(source: ReferenceSource): void {
+    this.sources.push(source);
+  }
+
+  /** Throws 409 naming what refers to a resource. */
+  async checkUnused(tx: Tx, scope: OrgScope, noun: string, id: string): Promise<void> {
+    const found: Reference[] = [];
+    for (const source of this.sources) {
+      if (!source.nouns.includes(noun)) continue;
+      found.push(...(await source.find(tx, scope, noun, id, NAMED_MAX + 1 - found.length)));
+      if (found.length > NAMED_MAX) break;
+    }
+    if (found.length === 0) return;
+    const named = found.slice(0, NAMED_MAX).map((one) => `${one.noun} ${one.id}`);
+    const others = found.length > NAMED_MAX ? ' and others' : '';
+    throw problem.conflict(
+      `The ${noun} is used by ${named.join(', ')}${others}. Delete these first, or send \`force=true\` to delete it anyway. They then keep a reference that is marked as erased.`,
+    );
+  }
+}

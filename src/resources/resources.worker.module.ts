@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { JobsWorkerModule } from '#platform/jobs';
+import { ErasureRunner } from './erasure/erasure.runner';
+import { TenantTables } from './erasure/tenant-tables.repository';
+import { TenantTablesStep } from './erasure/tenant-tables.step';
+import { ResourcesModule } from './resources.module';
+
+/** The worker's part of the resource kit: it runs erasures. */
+@Module({
+  imports: [JobsWorkerModule, ResourcesModule],
+  providers: [ErasureRunner, TenantTables, TenantTablesStep],
+})
+export class ResourcesWorkerModule {}
