@@ -7,6 +7,7 @@ import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
+import { TraceUsesModule } from './trace-uses';
 import { RunExecutionService } from './scoring/score-runs/run-execution.service';
 import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
 import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
@@ -28,6 +29,7 @@ const CLEAN_UP_MS = 10 * 60_000;
     ScoringModule,
     TelemetryModule,
     TraceScoresModule,
+    TraceUsesModule,
   ],
   providers: [RunExecutionService, ScoreRunExecutor, ScoringRuleRunner],
 })

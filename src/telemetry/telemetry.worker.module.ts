@@ -3,7 +3,6 @@ import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { TelemetryRetention } from './retention/telemetry-retention';
-import { TraceRetentionRepository } from './retention/trace-retention.repository';
 import { TelemetryModule } from './telemetry.module';
 
 const PARTITIONS_MS = 60 * 60_000;
@@ -12,7 +11,7 @@ const RETENTION_MS = 10 * 60_000;
 /** Periodic tasks of a worker: creates partitions in advance, and drops them when their retention ends. */
 @Module({
   imports: [JobsWorkerModule, TelemetryModule],
-  providers: [TelemetryRetention, TraceRetentionRepository],
+  providers: [TelemetryRetention],
 })
 export class TelemetryWorkerModule implements OnApplicationBootstrap {
   constructor(

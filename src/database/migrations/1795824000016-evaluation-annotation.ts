@@ -61,6 +61,9 @@ export class EvaluationAnnotation1795824000016 extends SqlMigration {
     -- GET /eval/v1/annotation-queues/{id}/items: filter item_status
     CREATE INDEX annotation_items_of_queue ON annotation_items (queue_id, item_id);
     CREATE INDEX annotation_items_by_status ON annotation_items (queue_id, item_status, item_id);
+    -- DELETE /telemetry/v1/traces/{id}: the items of a trace
+    CREATE INDEX annotation_items_trace ON annotation_items (workspace_id, trace_id)
+      WHERE result_id IS NULL AND trace_id IS NOT NULL;
 
     -- The places of people who score an item: as many as the queue's scores_per_item. A claim is one conditional update of a
     -- place.

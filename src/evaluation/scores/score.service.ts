@@ -106,13 +106,15 @@ export class ScoreService {
     return { row, isCommentOnly: hasNoValue(dto) };
   }
 
-  /** Stores a checked score. Errors: 409 for a result that was replaced since the check. */
+  /** Stores a checked score. Errors: 409 for a result that was replaced since the check, or a trace that was deleted. */
   async store(tx: Tx, scope: Scope, { row, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
     const id = row.result_id ?? row.trace_id ?? row.session_id!;
     const target = { kind: row.target_kind, id, experimentId: row.experiment_id };
     const ofPeople = row.source === 'human' && row.result_id === null;
     const at = ofPeople ? await this.targets.lockPeople(tx, scope.workspaceId, 'shared') : undefined;
-    const locked = (await this.targets.lock(tx, scope.workspaceId, [target])).get(id);
+    const { results, deletedTraces } = await this.targets.lock(tx, scope.workspaceId, [target]);
+    if (deletedTraces.has(id)) throw problem.conflict('The trace was deleted.');
+    const locked = results.get(id);
     if (locked && locked.version !== row.result_version) throw resultReplaced();
     // after the lock, so that a score that waited for its experiment to be finalized is newer than the summary
     const stamped = { ...row, is_late: locked?.is_late ?? false, created_at: at ?? new Date() };

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { type Page, toPage } from '#platform/paging';
+import { LogDeleteRepository } from '../deletion/log-delete.repository';
+import { countRefused, type Refusable, Refusals } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { EvaluationEvents, scoresInLog, warningsForLogs } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
@@ -26,6 +28,19 @@ export class LogService {
   }
 }
 
+/** The attributes of log records that name the user, as the first ones of spans. */
+const USER_ATTRIBUTES = ['user.id', 'enduser.id'];
+
+function toRefusable({ workspaceId, record, happenedAt, observedAt }: LogRow): Refusable {
+  const userId = USER_ATTRIBUTES.map((name) => record.attributes[name]).find((id) => id !== undefined);
+  return {
+    workspaceId,
+    traceId: record.traceId,
+    userId: typeof userId === 'string' ? userId : null,
+    at: happenedAt ?? observedAt,
+  };
+}
+
 /** Stores exports of logs. */
 @Injectable()
 export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRecords<LogRow>> {
@@ -34,6 +49,8 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
     logs: LogWriteRepository,
     resources: ExportResources,
     evaluations: EvaluationEvents,
+    deletions: LogDeleteRepository,
+    refusals: Refusals,
   ) {
     super(resources, {
       signal: 'logs',
@@ -48,17 +65,24 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
           rows: yield* toLogRows(scope, logRecords),
         };
       },
-      store: (exports) =>
-        writer.write(
+      store: async (exports) => {
+        const refused = await writer.write(
           'log_records',
           exports.map(({ ready }) => ready),
-          (tx, missing) => logs.insertMany(tx, missing),
-          (tx, missing) =>
-            evaluations.store(
-              tx,
-              missing.flatMap(({ scope, record }) => scoresInLog(scope, record)),
-            ),
-        ),
+          {
+            lock: (tx, workspaceIds) => deletions.lock(tx, workspaceIds, 'shared'),
+            refuse: (tx, rows) => refusals.find(tx, rows, toRefusable),
+            insert: (tx, rows) => logs.insertMany(tx, rows),
+            finish: (tx, rows) =>
+              evaluations.store(
+                tx,
+                rows.flatMap(({ scope, record }) => scoresInLog(scope, record)),
+              ),
+          },
+        );
+        if (refused.size === 0) return undefined;
+        return exports.map(({ ready }) => countRefused(ready.rows.map((row) => refused.get(row))));
+      },
     });
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
-import { Database } from '#platform/db';
+import { Database, DELETE_BATCH, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import { isLockTimeout } from '#platform/problem';
 import { ExportRepository } from '../exports/export.repository';
@@ -9,7 +9,8 @@ import {
   PARTITIONED_TABLES,
   type PartitionedTable,
 } from '../partitions/day-partition.repository';
-import { TraceRetentionRepository } from './trace-retention.repository';
+import { SourceWriteRepository } from '../sources/source-write.repository';
+import { TraceDeleteRepository } from '../traces/trace-delete.repository';
 
 /** How long dropping a partition may wait for running statements and block new ones. */
 const LOCK_MS = 500;
@@ -30,7 +31,8 @@ export class TelemetryRetention {
     private readonly environment: Environment,
     private readonly database: Database,
     private readonly partitions: DayPartitionRepository,
-    private readonly traces: TraceRetentionRepository,
+    private readonly traces: TraceDeleteRepository,
+    private readonly sources: SourceWriteRepository,
     private readonly exports: ExportRepository,
   ) {}
 
@@ -40,7 +42,7 @@ export class TelemetryRetention {
     await this.dropExpired('spans', today, TRACE_RETENTION_DAYS);
     await this.dropExpired('log_records', today, LOG_RETENTION_DAYS ?? TRACE_RETENTION_DAYS);
     await this.dropExpired('metric_points', today, METRIC_RETENTION_DAYS ?? TRACE_RETENTION_DAYS);
-    await this.traces.deleteSourcesBefore(daysBefore(await this.oldestDay(today), SOURCE_DAYS));
+    await this.sources.deleteBefore(daysBefore(await this.oldestDay(today), SOURCE_DAYS));
     await this.exports.deleteBefore(daysBefore(today, EXPORT_DAYS));
   }
 
@@ -60,18 +62,29 @@ export class TelemetryRetention {
    * writers use. If the lock is not free in time, leaves the day to the next run.
    */
   private async drop(table: PartitionedTable, day: string): Promise<void> {
-    if (table === 'spans') await this.traces.deleteUnlocked(day);
+    if (table === 'spans') while ((await this.deleteUnusedTraces(day)) === DELETE_BATCH);
     try {
       await this.database.transaction(async (tx) => {
         await this.partitions.setLockTimeout(tx, LOCK_MS);
-        const deleted = table === 'spans' ? await this.traces.deleteRemaining(tx, day) : [];
+        const remaining = table === 'spans' ? await this.traces.lockDay(tx, day) : [];
+        await this.traces.deleteRows(tx, remaining);
         await this.partitions.drop(tx, table, day);
-        await this.traces.updateSessions(tx, deleted);
+        await this.traces.updateSessions(tx, remaining);
       });
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       rootLogger.info({ day }, `a partition of ${table} is in use; the next run will try again`);
     }
+  }
+
+  /** Deletes some traces of a day that no writer has locked. @returns their number */
+  private deleteUnusedTraces(day: string): Promise<number> {
+    return this.database.transaction(async (tx: Tx) => {
+      const unused = await this.traces.lockUnused(tx, day);
+      await this.traces.deleteRows(tx, unused);
+      await this.traces.updateSessions(tx, unused);
+      return unused.length;
+    });
   }
 
   /** Returns the oldest day with records of any signal, but no later than `day`. All signals share the sources. */

@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { type DecodedTraceRequest, type OtlpRejection, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
+import { Database } from '#platform/db';
 import type { Page } from '#platform/paging';
-import { orNotFound } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import { warningsForSpans } from '../evaluation-events/evaluation-event';
 import { SpanQuota } from '../../registry';
+import { AuditLog } from '../../resources';
+import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import type { SpanRecord } from './span-record';
-import type { TraceListQueryDto } from './trace-query.dto';
+import { type SpanRecord, traceKey } from './span-record';
+import type { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
+import { TraceDeletion } from './trace-deletion';
+import { TraceUses } from '../deletion/trace-uses';
 import { TraceStore } from './trace-store';
 import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
 import { TRACE_ID, type TreeLimits } from './trace.types';
@@ -17,10 +22,16 @@ import { TraceWriter } from './trace.writer';
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };
 
-/** Reads traces. Errors: 503 if reading takes too long. */
+/** Reads and deletes traces. Errors: 503 if reading takes too long. */
 @Injectable()
 export class TraceService {
-  constructor(private readonly store: TraceStore) {}
+  constructor(
+    private readonly store: TraceStore,
+    private readonly database: Database,
+    private readonly deletion: TraceDeletion,
+    private readonly uses: TraceUses,
+    private readonly audit: AuditLog,
+  ) {}
 
   async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<ScoredTraceDto>> {
     const { rows, page, scores } = await this.store.withSignal(signal).listScoredTraces(scope, query);
@@ -32,6 +43,23 @@ export class TraceService {
     const store = this.store.withSignal(signal);
     const tree = TRACE_ID.test(traceId) && (await store.findTree(scope, traceId, LIMITS));
     return toTraceTreeDto(orNotFound(tree, 'trace', traceId));
+  }
+
+  /**
+   * Deletes a trace with its spans, log records and scores. Errors: 404 for an unknown trace; unless it is forced, 409 for a trace
+   * that an open scoring run, batch or annotation queue uses.
+   */
+  async delete(scope: Scope, traceId: string, { force = false }: DeleteTraceQueryDto): Promise<void> {
+    const { workspaceId } = scope;
+    await this.database.transaction(async (tx) => {
+      const use = force ? null : await this.uses.findOpen(tx, workspaceId, [traceId]);
+      const { traces } = await this.deletion.delete(tx, workspaceId, TRACE_ID.test(traceId) ? [traceId] : []);
+      orNotFound(traces === 1 || null, 'trace', traceId);
+      if (use !== null) {
+        throw problem.conflict(`The ${use} uses the trace. Wait until it has ended, or send \`force=true\`.`);
+      }
+      await this.audit.record(tx, scope, { action: 'delete', type: 'trace', id: traceId, workspaceId });
+    });
   }
 }
 
@@ -58,8 +86,12 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
         return writer.prepare(scope, spans, body.bytes.length);
       },
       store: async (exports) => {
-        await writer.write(exports.map(({ ready }) => ready));
+        const refused = await writer.write(exports.map(({ ready }) => ready));
         for (const { scope, ready } of exports) quota.add(scope.orgId, ready.length);
+        if (refused.size === 0) return undefined;
+        const reasonOf = ({ workspaceId, span }: SpanRecord) =>
+          refused.get(traceKey(workspaceId, span.traceId));
+        return exports.map(({ ready }) => countRefused(ready.map(reasonOf)));
       },
     });
     this.reserved = reserved;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
 import { toRawJson } from '#platform/json';
+import { pick } from '../../../resources';
 import {
   cutComment,
   type HostedScore,
@@ -45,6 +46,8 @@ export interface ScoredTarget {
   scoreId: string;
   item: ScoredItem;
 }
+
+const TRACE_DELETED = 'The trace was deleted while it was scored.';
 
 /** Longest first error that is stored, in characters. Longer ones are cut. */
 const FIRST_ERROR_MAX = 500;
@@ -172,8 +175,8 @@ export class RunExecutionRepository {
           ? { kind: kindOf(target), id: idOf(target), experimentId: target.result_experiment_id }
           : [],
       );
-      const results = await this.targets.lock(tx, run.workspace_id, keys);
-      const outcomes = scored.map((one) => withState(one, results));
+      const { results, deletedTraces } = await this.targets.lock(tx, run.workspace_id, keys);
+      const outcomes = scored.map((one) => withState(withoutDeleted(one, deletedTraces), results));
       const stored = await this.insertOutcomes(tx, run, outcomes);
       const scores = outcomes.filter(
         ({ target, item }) => item.error === undefined && stored.has(target.ordinal),
@@ -216,6 +219,13 @@ interface LockedTarget extends ScoredTarget {
   /** Null if the target is not a result, or failed. */
   is_counted: boolean | null;
 }
+
+/** Fails a target that was deleted while it was scored. Its outcome then shows nothing of the trace, but the cost counts. */
+const withoutDeleted = (scored: ScoredTarget, deletedTraces: ReadonlySet<string>): ScoredTarget => {
+  const { target, item } = scored;
+  if (isResult(target) || target.trace_id === null || !deletedTraces.has(target.trace_id)) return scored;
+  return { ...scored, item: { error: TRACE_DELETED, ...pick(item, ['elapsed_ms', 'cost_usd']) } };
+};
 
 function withState(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): LockedTarget {
   const { target, item } = scored;
