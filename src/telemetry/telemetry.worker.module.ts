@@ -2,6 +2,8 @@ import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
+import { RegistryModule } from '../registry';
+import { RecordRetentionRepository } from './retention/record-retention.repository';
 import { TelemetryRetention } from './retention/telemetry-retention';
 import { TelemetryModule } from './telemetry.module';
 
@@ -10,8 +12,8 @@ const RETENTION_MS = 10 * 60_000;
 
 /** Periodic tasks of a worker: creates partitions in advance, and drops them when their retention ends. */
 @Module({
-  imports: [JobsWorkerModule, TelemetryModule],
-  providers: [TelemetryRetention],
+  imports: [JobsWorkerModule, RegistryModule, TelemetryModule],
+  providers: [RecordRetentionRepository, TelemetryRetention],
 })
 export class TelemetryWorkerModule implements OnApplicationBootstrap {
   constructor(

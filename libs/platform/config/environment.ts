@@ -162,6 +162,12 @@ const VARIABLES = {
   LOG_RETENTION_DAYS: days(),
   /** Days that metrics are kept. Default: TRACE_RETENTION_DAYS. */
   METRIC_RETENTION_DAYS: days(),
+  /** Days that scores of traces and sessions are kept after their creation. Default: forever. */
+  SCORE_RETENTION_DAYS: days(),
+  /** Days that sessions with agents are kept after their last change. Default: forever. */
+  SESSION_RETENTION_DAYS: days(),
+  /** Days that entries of the audit log are kept. Default: forever. */
+  AUDIT_RETENTION_DAYS: days(),
 
   /** Largest body of a scoring request after decoding, in bytes. */
   SCORING_LIMIT_BYTES: bytes().or(8 * MIB),
