@@ -36,6 +36,8 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       name text NOT NULL,
       description text,
       metadata json NOT NULL DEFAULT '{}',
+      -- for how many days it keeps its data: the members of the API that are set
+      retention json NOT NULL DEFAULT '{}',
       generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
@@ -43,6 +45,8 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       archived_at timestamptz,
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
     );
+    -- retention: the workspaces that have their own
+    CREATE INDEX workspaces_with_retention ON workspaces (workspace_id) WHERE retention::text <> '{}';
     CREATE UNIQUE INDEX workspaces_name ON workspaces (org_id, name) WHERE archived_at IS NULL;
     -- GET /registry/v1/workspaces: sorts created_at, updated_at and name, filter q
     CREATE INDEX workspaces_by_creation ON workspaces (org_id, workspace_id);

@@ -148,7 +148,7 @@ export class Telemetry1795824000005 extends SqlMigration {
     CREATE TABLE erased_users (
       workspace_id text COLLATE "C" NOT NULL,
       user_hash uuid NOT NULL,
-      erased_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      erased_at timestamptz NOT NULL,
       PRIMARY KEY (workspace_id, user_hash)
     );
 

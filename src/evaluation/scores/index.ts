@@ -23,6 +23,7 @@ export {
 export { CreateScoreDto } from './score.dto';
 export type { TargetKind } from './score.entity';
 export { unknownScorers } from './scorer-names.repository';
+export { ScoreRetention } from './score-retention';
 export { ScoreDeletionRepository } from './score-deletion.repository';
 export { type HostedScore, ScoreRepository, type ScoringRun } from './score.repository';
 export { type CheckedScore, ScoreService } from './score.service';

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Tx } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, indexOrdered, raw, sql, type Tx } from '#platform/db';
+import { firstIdAt } from '#platform/ids';
 
 /** Deletes scores. */
 @Injectable()
 export class ScoreDeletionRepository {
+  constructor(private readonly database: Database) {}
+
   /**
    * Deletes the scores of traces, current and superseded. Scores of results keep the trace's id. Not prepared, because a plan
    * made for few scores would read all of them for each trace. @returns their number
@@ -16,5 +19,24 @@ export class ScoreDeletionRepository {
         ) SELECT count(*) AS count FROM deleted`,
     );
     return row!.count;
+  }
+
+  /**
+   * Deletes the scores of traces and sessions from before a time in batches, the oldest first, current and superseded ones. Ids
+   * sort by time. Scores of results stay, because the summaries of experiments count them.
+   */
+  deleteBefore(workspaceId: string, time: Date): Promise<void> {
+    const ofTargets = sql`workspace_id = ${workspaceId} AND result_id IS NULL`;
+    return deleteInBatches(
+      this.database,
+      indexOrdered(
+        sql`WITH deleted AS (
+            DELETE FROM scores WHERE ${ofTargets} AND score_id = ANY (ARRAY(
+              SELECT score_id FROM scores WHERE ${ofTargets} AND score_id < ${firstIdAt('score', time.getTime())}
+              ORDER BY workspace_id, score_id LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
+            )) RETURNING 1
+          ) SELECT count(*) AS deleted FROM deleted`,
+      ),
+    );
   }
 }

@@ -5,6 +5,9 @@ import { TombstoneRepository, type WorkspaceKey } from './tombstone.repository';
 /** Why a record is not stored: its trace was deleted, or it names a user who was erased since. */
 export type RefusalReason = 'deleted_trace' | 'erased_user';
 
+/** The attributes of log records and metric points that name the user, as the first ones of spans. */
+export const USER_ATTRIBUTES = ['user.id', 'enduser.id'] as const;
+
 /** Number of refused records of an export. */
 export type RefusedCounts = Partial<Record<RefusalReason, number>>;
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
   BulkColumns,
-  firstRow,
   inChunks,
   prepared,
   raw,
@@ -83,16 +82,14 @@ export class TombstoneRepository {
     return rows.map(({ place }) => traces[place]!);
   }
 
-  /** Records the erasure of a user, or a later one. @returns its time, by the clock of the database */
-  async addUser(tx: Tx, user: WorkspaceKey): Promise<Date> {
+  /** Records the erasure of a user, or a later one. */
+  async addUser(tx: Tx, user: WorkspaceKey, erasedAt: Date): Promise<void> {
     const [{ workspaceId, hash } = { workspaceId: '', hash: '' }] = this.hash('user', [user]);
-    const row = await firstRow<{ erased_at: Date }>(
-      tx,
-      'tombstone.add-user',
-      sql`INSERT INTO erased_users (workspace_id, user_hash) VALUES (${workspaceId}, ${hash}::uuid)
-        ON CONFLICT (workspace_id, user_hash) DO UPDATE SET erased_at = excluded.erased_at RETURNING erased_at`,
+    await tx.query(
+      sql`INSERT INTO erased_users AS known (workspace_id, user_hash, erased_at)
+        VALUES (${workspaceId}, ${hash}::uuid, ${erasedAt})
+        ON CONFLICT (workspace_id, user_hash) DO UPDATE SET erased_at = greatest(known.erased_at, excluded.erased_at)`,
     );
-    return row!.erased_at;
   }
 
   /** Returns the users that were erased, with the time in microseconds since 1970. */

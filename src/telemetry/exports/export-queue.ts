@@ -43,7 +43,7 @@ const GROUPED_BYTES = 1024 * 1024;
 const CONNECTION_SHARE = 1 / 4;
 
 /** The records of each signal, in reasons. */
-const NOUNS: Record<Signal, string> = { traces: 'spans', logs: 'log records', metrics: 'data points' };
+const NOUNS: Record<Signal, string> = { traces: 'span', logs: 'log record', metrics: 'data point' };
 
 /** Owners in the limiter. */
 const GROUPS = 'telemetry groups';
@@ -187,15 +187,14 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
     const { signal } = this.rules;
     this.resources.metrics.countRefused(signal, refused);
     const { deleted_trace = 0, erased_user = 0 } = refused;
-    const reasons = [...rejected.reasons];
-    if (deleted_trace > 0) {
-      reasons.push(`${deleted_trace} ${NOUNS[signal]} refused: the trace was deleted.`);
-    }
-    if (erased_user > 0) {
-      reasons.push(
-        `${erased_user} ${NOUNS[signal]} refused: the user was erased after the time of the trace.`,
-      );
-    }
+    const counted = (count: number) => `${count} ${NOUNS[signal]}${count === 1 ? ' was' : 's were'}`;
+    const reasons = [
+      ...rejected.reasons,
+      ...(deleted_trace > 0 ? [`${counted(deleted_trace)} refused: the trace was deleted.`] : []),
+      ...(erased_user > 0
+        ? [`${counted(erased_user)} refused: the user was erased after the trace began.`]
+        : []),
+    ];
     return { count: rejected.count + deleted_trace + erased_user, reasons };
   }
 

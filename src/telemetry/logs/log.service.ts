@@ -3,11 +3,12 @@ import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { type Page, toPage } from '#platform/paging';
 import { LogDeleteRepository } from '../deletion/log-delete.repository';
-import { countRefused, type Refusable, Refusals } from '../deletion/refusals';
+import { countRefused, type Refusable, Refusals, USER_ATTRIBUTES } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { EvaluationEvents, scoresInLog, warningsForLogs } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
+import { textOf } from '../span-mapping/field.parser';
 import { LogListRepository } from './log-list.repository';
 import { type LogRow, LogWriteRepository, toLogRows } from './log-write.repository';
 import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
@@ -28,15 +29,12 @@ export class LogService {
   }
 }
 
-/** The attributes of log records that name the user, as the first ones of spans. */
-const USER_ATTRIBUTES = ['user.id', 'enduser.id'];
-
 function toRefusable({ workspaceId, record, happenedAt, observedAt }: LogRow): Refusable {
-  const userId = USER_ATTRIBUTES.map((name) => record.attributes[name]).find((id) => id !== undefined);
+  const { traceId, attributes } = record;
   return {
     workspaceId,
-    traceId: record.traceId,
-    userId: typeof userId === 'string' ? userId : null,
+    traceId,
+    userId: USER_ATTRIBUTES.map((name) => textOf(attributes[name])).find((id) => id !== null) ?? null,
     at: happenedAt ?? observedAt,
   };
 }

@@ -1,15 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  BulkColumns,
-  DELETE_BATCH,
-  followIndexes,
-  inChunks,
-  prepared,
-  raw,
-  type Sql,
-  sql,
-  type Tx,
-} from '#platform/db';
+import { BulkColumns, followIndexes, inChunks, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
 import { SessionWriteRepository } from './session-write.repository';
 import type { TraceLocation } from './trace.types';
 
@@ -30,8 +20,6 @@ const TRACES = new BulkColumns<LockedTrace>([
 
 const COLUMNS = raw('t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, t.session_id');
 
-const BATCH = raw(String(DELETE_BATCH));
-
 /** Locks traces and deletes their rows, for retention and for deletion. All writers lock traces, then sessions. */
 @Injectable()
 export class TraceDeleteRepository {
@@ -49,9 +37,9 @@ export class TraceDeleteRepository {
   }
 
   /** Locks the first traces of a day, except those that a writer has locked, of all workspaces or of one. */
-  lockUnused(tx: Tx, day: string, workspaceId?: string): Promise<LockedTrace[]> {
+  lockUnused(tx: Tx, day: string, limit: number, workspaceId?: string): Promise<LockedTrace[]> {
     const select = (which: Sql) =>
-      sql`SELECT ${COLUMNS} FROM traces t WHERE ${which} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
+      sql`SELECT ${COLUMNS} FROM traces t WHERE ${which} LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
     const ofDay = sql`t.day = ${day}::date`;
     return tx.query<LockedTrace>(
       workspaceId === undefined
@@ -60,6 +48,16 @@ export class TraceDeleteRepository {
             'trace.lock-unused-of-workspace',
             select(sql`${ofDay} AND t.workspace_id = ${workspaceId}`),
           ),
+    );
+  }
+
+  /** Locks the first traces of a workspace. */
+  lockFirst(tx: Tx, workspaceId: string, limit: number): Promise<LockedTrace[]> {
+    return tx.query<LockedTrace>(
+      prepared(
+        'trace.lock-first',
+        sql`SELECT ${COLUMNS} FROM traces t WHERE t.workspace_id = ${workspaceId} LIMIT ${limit} FOR UPDATE`,
+      ),
     );
   }
 
