@@ -35,6 +35,7 @@ export async function receiptOf(client: ApiClient, erasureId: string): Promise<a
   let receipt: any;
   await until(async () => {
     receipt = (await client.get(`/registry/v1/erasures/${erasureId}`)).body;
+    if (receipt.last_error) throw new Error(JSON.stringify(receipt));
     return receipt.erasure_status === 'succeeded';
   });
   return receipt;

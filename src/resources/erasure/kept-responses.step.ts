@@ -5,6 +5,9 @@ import { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } fr
 /** Responses per batch. Each may have some MiB, which PostgreSQL searches without returning it. */
 const BATCH = 200;
 
+/** Finds the strings of a JSON text, with their escapes. */
+const STRINGS = String.raw`"((?:[^"\\]|\\.)+)"`;
+
 /**
  * Erases responses that are kept for repeats of a request with an `Idempotency-Key`, if they name the subject or one of the
  * erasure's items. A repeat is then 409. The responses of an erased workspace or organization are deleted.
@@ -48,8 +51,8 @@ export class KeptResponsesStep implements ErasureStep {
           AND (workspace_id = ${of.workspaceId} OR workspace_id IS NULL)
           AND NOT EXISTS (SELECT FROM jsonb_object_keys(headers) name WHERE lower(name) = 'content-type')
           AND EXISTS (
-            SELECT FROM regexp_matches(convert_from(body, 'UTF8'), '"([^"]{1,1000})"', 'g') named (parts)
-            WHERE parts[1] = ${of.id} OR EXISTS (
+            SELECT FROM regexp_matches(convert_from(body, 'UTF8'), ${STRINGS}, 'g') named (parts)
+            WHERE parts[1] = ${JSON.stringify(of.id).slice(1, -1)} OR EXISTS (
               SELECT FROM erasure_items
               WHERE erasure_id = ${of.erasureId} AND workspace_id = ${of.workspaceId}
                 AND item_kind IN ('trace', 'session', 'result', 'record') AND item_id = parts[1]))
