@@ -18,6 +18,15 @@ export class TraceItemRepository {
     return row ? `annotation queue ${row.queue_id}` : null;
   }
 
+  /** Counts what `deleteUnscored` would delete. */
+  async countUnscored(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM annotation_items
+        WHERE workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[]) AND result_id IS NULL AND scored_count = 0`,
+    );
+    return row!.count;
+  }
+
   /**
    * Deletes the items of traces that nobody has scored. Leaves items that somebody is scoring or skipping at this moment: people
    * then see that the trace is gone. The queues are updated last, because every answer updates its queue. @returns their number

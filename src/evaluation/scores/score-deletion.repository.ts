@@ -1,6 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { Database, DELETE_BATCH, deleteInBatches, indexOrdered, raw, sql, type Tx } from '#platform/db';
+import {
+  Database,
+  DELETE_BATCH,
+  deleteInBatches,
+  indexOrdered,
+  raw,
+  type Sql,
+  sql,
+  type Tx,
+} from '#platform/db';
 import { firstIdAt } from '#platform/ids';
+
+const ofTraces = (workspaceId: string, traceIds: readonly string[]): Sql =>
+  sql`workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[]) AND result_id IS NULL`;
 
 /** Deletes scores. */
 @Injectable()
@@ -13,10 +25,16 @@ export class ScoreDeletionRepository {
    */
   async deleteOfTraces(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
     const [row] = await tx.query<{ count: number }>(
-      sql`WITH deleted AS (
-          DELETE FROM scores WHERE workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[]) AND result_id IS NULL
-          RETURNING 1
-        ) SELECT count(*) AS count FROM deleted`,
+      sql`WITH deleted AS (DELETE FROM scores WHERE ${ofTraces(workspaceId, traceIds)} RETURNING 1)
+        SELECT count(*) AS count FROM deleted`,
+    );
+    return row!.count;
+  }
+
+  /** Counts what `deleteOfTraces` would delete. */
+  async countOfTraces(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM scores WHERE ${ofTraces(workspaceId, traceIds)}`,
     );
     return row!.count;
   }

@@ -23,6 +23,13 @@ export class EvaluationTraceUses extends TraceUses {
     );
   }
 
+  async count(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<RemovedUses> {
+    return {
+      scores: await this.scores.countOfTraces(tx, workspaceId, traceIds),
+      items: await this.items.countUnscored(tx, workspaceId, traceIds),
+    };
+  }
+
   /** Locks items before scores, as people who score them do. */
   async remove(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<RemovedUses> {
     const items = await this.items.deleteUnscored(tx, workspaceId, traceIds);

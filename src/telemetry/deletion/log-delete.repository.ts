@@ -19,6 +19,16 @@ export class LogDeleteRepository {
     );
   }
 
+  /** Counts the log records of traces. */
+  async countByTraces(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
+    await followIndexes(tx);
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM log_records
+        WHERE workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::uuid[])`,
+    );
+    return row!.count;
+  }
+
   /** Deletes the log records of traces. @returns their number */
   async deleteByTraces(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
     await followIndexes(tx);

@@ -15,6 +15,9 @@ export abstract class TraceUses {
    */
   abstract findOpen(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<string | null>;
 
+  /** Counts what `remove` would delete. */
+  abstract count(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<RemovedUses>;
+
   /**
    * Deletes the scores of deleted traces, and the open items of annotation queues. Scores of results keep the trace's id.
    * Requires the locks of the traces.

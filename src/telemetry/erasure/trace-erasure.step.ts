@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { empty, sql, type Tx } from '#platform/db';
+import type { Tx } from '#platform/db';
 import {
   type ErasureBatch,
   ErasureItems,
@@ -32,13 +32,15 @@ export class TraceErasureStep implements ErasureStep {
   }
 
   async run(tx: Tx, erasure: ErasureRun, cursor: string | null): Promise<ErasureBatch> {
-    if (erasure.isDryRun) return { counts: await this.count(tx, erasure), next: null };
-    if (erasure.subject === 'workspace') return this.deleteAll(tx, erasure);
+    const { subject, workspaceId, isDryRun } = erasure;
+    if (subject === 'workspace') return isDryRun ? this.countAll(tx, erasure) : this.deleteAll(tx, erasure);
     const ids = await this.items.list(tx, erasure, 'trace', cursor, BATCH);
     if (ids.length === 0) return { counts: {}, next: null };
     const { free, used } = await this.split(tx, erasure, ids);
-    const { items, ...deleted } = await this.deletion.delete(tx, erasure.workspaceId, free);
-    return { counts: { ...deleted, annotation_items: items, traces_in_use: used }, next: ids.at(-1)! };
+    const { items, ...counts } = isDryRun
+      ? await this.deletion.count(tx, workspaceId, free)
+      : await this.deletion.delete(tx, workspaceId, free);
+    return { counts: { ...counts, annotation_items: items, traces_in_use: used }, next: ids.at(-1)! };
   }
 
   /** Leaves out traces that are in use, unless the deletion is forced. Other erasures take everything. */
@@ -61,16 +63,7 @@ export class TraceErasureStep implements ErasureStep {
     return { counts: { traces: traces.length, spans }, next: 'more' };
   }
 
-  private async count(tx: Tx, { erasureId, workspaceId, subject }: ErasureRun) {
-    const collected =
-      subject === 'workspace'
-        ? empty
-        : sql` AND trace_id IN (SELECT item_id FROM erasure_items
-            WHERE erasure_id = ${erasureId} AND workspace_id = ${workspaceId} AND item_kind = 'trace')`;
-    const [row] = await tx.query<{ traces: number; spans: number }>(
-      sql`SELECT count(*) AS traces, coalesce(sum(span_count), 0)::int8 AS spans FROM traces
-        WHERE workspace_id = ${workspaceId}${collected}`,
-    );
-    return { traces: row!.traces, spans: row!.spans };
+  private async countAll(tx: Tx, { workspaceId }: ErasureRun): Promise<ErasureBatch> {
+    return { counts: await this.traces.countAll(tx, workspaceId), next: null };
   }
 }

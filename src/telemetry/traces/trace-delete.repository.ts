@@ -71,6 +71,28 @@ export class TraceDeleteRepository {
     );
   }
 
+  /** Counts traces and their spans. */
+  async count(
+    tx: Tx,
+    workspaceId: string,
+    traceIds: readonly string[],
+  ): Promise<{ traces: number; spans: number }> {
+    const [row] = await tx.query<{ traces: number; spans: number }>(
+      sql`SELECT count(*) AS traces, coalesce(sum(span_count), 0)::int8 AS spans FROM traces
+        WHERE workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[])`,
+    );
+    return row!;
+  }
+
+  /** Counts the traces of a workspace and their spans. */
+  async countAll(tx: Tx, workspaceId: string): Promise<{ traces: number; spans: number }> {
+    const [row] = await tx.query<{ traces: number; spans: number }>(
+      sql`SELECT count(*) AS traces, coalesce(sum(span_count), 0)::int8 AS spans FROM traces
+        WHERE workspace_id = ${workspaceId}`,
+    );
+    return row!;
+  }
+
   /** Deletes the spans of locked traces. @returns their number */
   async deleteSpans(tx: Tx, traces: readonly LockedTrace[]): Promise<number> {
     await followIndexes(tx);

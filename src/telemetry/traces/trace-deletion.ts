@@ -48,4 +48,11 @@ export class TraceDeletion {
     const logs = await this.logs.deleteByTraces(tx, workspaceId, traceIds);
     return { traces: locked.length, spans, logs, ...(await this.uses.remove(tx, workspaceId, traceIds)) };
   }
+
+  /** Counts what `delete` would delete. */
+  async count(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<DeletedCounts> {
+    const uses = await this.uses.count(tx, workspaceId, traceIds);
+    const logs = await this.logs.countByTraces(tx, workspaceId, traceIds);
+    return { ...(await this.traces.count(tx, workspaceId, traceIds)), logs, ...uses };
+  }
 }
