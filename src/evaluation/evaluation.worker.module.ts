@@ -3,6 +3,7 @@ import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
 import { DatasetsModule, RecordWordsRepository } from './datasets';
+import { DeletionWorkerModule } from './deletion';
 import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
@@ -21,6 +22,7 @@ const CLEAN_UP_MS = 10 * 60_000;
 @Module({
   imports: [
     DatasetsModule,
+    DeletionWorkerModule,
     JobsWorkerModule,
     JudgesModule,
     ResourcesModule,

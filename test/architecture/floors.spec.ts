@@ -27,6 +27,7 @@ const EVALUATION = [
   'judges',
   'scoring',
   'annotation-queues',
+  'deletion',
 ];
 
 /** Folders of src/ that compose or serve the areas. */

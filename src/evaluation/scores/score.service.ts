@@ -115,7 +115,8 @@ export class ScoreService {
     const ofPeople = row.source === 'human' && row.result_id === null;
     const at = ofPeople ? await this.targets.lockPeople(tx, scope.workspaceId, 'shared') : undefined;
     const locked = (await this.targets.lock(tx, scope.workspaceId, [target])).get(id);
-    if (row.result_id !== null && !locked) throw problem.unknownReference('/result_id', 'result', row.result_id);
+    if (row.result_id !== null && !locked)
+      throw problem.unknownReference('/result_id', 'result', row.result_id);
     if (locked && locked.version !== row.result_version) throw resultReplaced();
     // after the lock, so that a score that waited for its experiment to be finalized is newer than the summary
     const stamped = { ...row, is_late: locked?.is_late ?? false, created_at: at ?? new Date() };
@@ -179,8 +180,11 @@ export class ScoreService {
 }
 
 /** The id of the target of a score. */
-const idOf = ({ result_id, trace_id, session_id }: Pick<ScoreRow, 'result_id' | 'trace_id' | 'session_id'>): string =>
-  (result_id ?? trace_id ?? session_id)!;
+const idOf = ({
+  result_id,
+  trace_id,
+  session_id,
+}: Pick<ScoreRow, 'result_id' | 'trace_id' | 'session_id'>): string => (result_id ?? trace_id ?? session_id)!;
 
 const resultReplaced = () =>
   problem.conflict('The result was replaced after it was scored. Score its current version.');

@@ -109,8 +109,12 @@ export class ResultRepository {
       FROM json_to_recordset(${toRawJson(rows)}::json) AS ${PARAMETER_COLUMNS} ${takesValues ? joinRecord(scope) : empty}
       ORDER BY new_result.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
-      ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1, generation = results.generation + 1,
-        erased = false`) : raw('DO NOTHING')}
+      ${
+        replaces
+          ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1, generation = results.generation + 1,
+        erased = false`)
+          : raw('DO NOTHING')
+      }
       RETURNING result_id, case_id, version, generation, tags, created_at, created_by,
         ${peopleScored(
           raw(`ARRAY[results.workspace_id || ' trace ' || results.trace_id,

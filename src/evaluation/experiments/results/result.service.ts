@@ -238,12 +238,7 @@ export class ResultService {
    * Deletes a result of a running experiment with its scores. Errors: 404; 412; 409 if the experiment is finalized, and if an
    * open run or queue uses the result, unless `force` is set.
    */
-  delete(
-    scope: Scope,
-    experimentId: string,
-    resultId: string,
-    { force, ifMatch }: Deletion,
-  ): Promise<void> {
+  delete(scope: Scope, experimentId: string, resultId: string, { force, ifMatch }: Deletion): Promise<void> {
     return this.database.transaction(async (tx) => {
       const experiment = await this.results.lockExperiment(tx, scope, experimentId);
       const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));

@@ -173,7 +173,7 @@ export class RunExecutionRepository {
           : [],
       );
       const results = await this.targets.lock(tx, run.workspace_id, keys);
-      const outcomes = scored.map((one) => withState(one, results));
+      const outcomes = scored.map((one) => withState(withoutGone(one, results), results));
       const stored = await this.insertOutcomes(tx, run, outcomes);
       const scores = outcomes.filter(
         ({ target, item }) => item.error === undefined && stored.has(target.ordinal),
@@ -215,6 +215,16 @@ interface LockedTarget extends ScoredTarget {
   is_replaced: boolean;
   /** Null if the target is not a result, or failed. */
   is_counted: boolean | null;
+}
+
+/** Discards the outcome of a result that was deleted or erased after it was read: it may quote the erased content. */
+function withoutGone(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): ScoredTarget {
+  const { target, item } = scored;
+  if (!isResult(target) || item.error !== undefined || results.get(target.result_id!)?.erased === false)
+    return scored;
+  const { elapsed_ms, cost_usd } = item;
+  const error = 'The result was deleted or erased while it was being scored.';
+  return { ...scored, item: { error, elapsed_ms, ...(cost_usd !== undefined && { cost_usd }) } };
 }
 
 function withState(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): LockedTarget {

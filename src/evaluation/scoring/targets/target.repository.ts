@@ -22,6 +22,8 @@ export interface ResultContent {
   experiment_id: string;
   result_id: string;
   session_id: string | null;
+  /** Whether its content was erased. */
+  erased: boolean;
   input: RawJson | null;
   output: RawJson | null;
   expected: RawJson | null;
