@@ -52,6 +52,7 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewR
     trial_index: null,
     version: 1,
     generation: 1,
+    erased: false,
     is_expected: false,
     takes_input: false,
     takes_expected: false,

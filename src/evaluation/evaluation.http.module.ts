@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TelemetryModule } from '../telemetry';
 import { AnnotationQueuesModule } from './annotation-queues';
 import { DatasetsModule } from './datasets';
+import { DeletionModule } from './deletion';
 import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
 import { ScoresModule, TraceScoresModule } from './scores';
@@ -36,6 +37,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
   imports: [
     AnnotationQueuesModule,
     DatasetsModule,
+    DeletionModule,
     ExperimentsModule,
     ScorersModule,
     ScoresModule,

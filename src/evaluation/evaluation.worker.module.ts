@@ -4,6 +4,7 @@ import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
 import { DatasetsModule, RecordWordsRepository } from './datasets';
+import { DeletionWorkerModule } from './deletion';
 import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { ScoreDeletionRepository, ScoreRetention, TraceScoresModule } from './scores';
@@ -23,6 +24,7 @@ const CLEAN_UP_MS = 10 * 60_000;
 @Module({
   imports: [
     DatasetsModule,
+    DeletionWorkerModule,
     JobsWorkerModule,
     JudgesModule,
     RegistryModule,

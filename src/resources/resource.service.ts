@@ -118,7 +118,10 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return this.transaction(scope, async (tx) => {
       const row = await this.lockToDelete(tx, scope, id, how);
       const { erasure } = this.kind;
-      if (erasure) return this.requestErasure(tx, scope, row, erasure);
+      if (erasure) {
+        await this.record(tx, scope, row, 'delete', []);
+        return this.requestErasure(tx, scope, row, erasure);
+      }
       await this.onDelete(tx, scope, row);
       await this.rows.delete(tx, scope, this.idOf(row));
       await this.afterDelete(tx, scope, row);

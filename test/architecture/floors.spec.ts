@@ -27,6 +27,7 @@ const EVALUATION = [
   'judges',
   'scoring',
   'annotation-queues',
+  'deletion',
   'trace-uses',
 ];
 

@@ -18,6 +18,8 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
       record_count integer NOT NULL DEFAULT 0,
       -- the newest CSV version
       latest_version integer,
+      -- the highest number that a CSV version has ever had, because the number of a deleted version is never used again
+      last_version integer NOT NULL DEFAULT 0,
       -- rows of the newest CSV version
       row_count integer,
       -- the promoted baselines: experiment ids by eval name
@@ -63,7 +65,7 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
     -- The editable cases of datasets.
     CREATE TABLE records (
       dataset_record_id text COLLATE "C" PRIMARY KEY,
-      dataset_id text COLLATE "C" NOT NULL REFERENCES datasets,
+      dataset_id text COLLATE "C" NOT NULL REFERENCES datasets ON DELETE CASCADE,
       workspace_id text COLLATE "C" NOT NULL,
       version integer NOT NULL DEFAULT 1,
       version_id text COLLATE "C" NOT NULL,
@@ -108,7 +110,7 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
 
     -- Every state of a record.
     CREATE TABLE record_versions (
-      dataset_record_id text COLLATE "C" NOT NULL REFERENCES records,
+      dataset_record_id text COLLATE "C" NOT NULL REFERENCES records ON DELETE CASCADE,
       version integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       dataset_id text COLLATE "C" NOT NULL,
@@ -138,7 +140,7 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
 
     -- CSV files of datasets. Each file is a version.
     CREATE TABLE dataset_versions (
-      dataset_id text COLLATE "C" NOT NULL REFERENCES datasets,
+      dataset_id text COLLATE "C" NOT NULL REFERENCES datasets ON DELETE CASCADE,
       version integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
@@ -174,20 +176,20 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
       rows_before integer NOT NULL,
       row_offset integer,
       data bytea NOT NULL,
-      PRIMARY KEY (content_id, ordinal)
+      -- the workspace comes first, so that its chunks are found when it is erased
+      PRIMARY KEY (workspace_id, content_id, ordinal)
     );
     -- Uncompressed, because compression would take longer than the rest of an upload. PostgreSQL 15 cannot set this in
     -- CREATE TABLE.
     ALTER TABLE dataset_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 
-    -- The case ids of a file with a case id column. No foreign key, because it would be checked for every case. A file
-    -- belongs to one workspace, so the primary key does not need the workspace.
+    -- The case ids of a file with a case id column. No foreign key, because it would be checked for every case.
     CREATE TABLE dataset_cases (
       content_id bigint NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       case_id text COLLATE "C" NOT NULL,
       row_number integer NOT NULL,
-      PRIMARY KEY (content_id, case_id)
+      PRIMARY KEY (workspace_id, content_id, case_id)
     );
   `;
 }

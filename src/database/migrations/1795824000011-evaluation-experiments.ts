@@ -21,7 +21,8 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       config json NOT NULL DEFAULT '{}',
       -- "key:value" for each scalar member of config, for the filter config
       config_pairs text[] NOT NULL DEFAULT '{}',
-      dataset_id text COLLATE "C" REFERENCES datasets,
+      -- no foreign key, because an experiment may outlive its dataset and its baseline
+      dataset_id text COLLATE "C",
       dataset_version integer,
       -- the part of the dataset that the experiment is run on; null for all of it
       dataset_filter json,
@@ -29,7 +30,13 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       expected_case_count integer,
       -- the revision of the dataset when the experiment was created; its snapshot shows this revision
       dataset_revision bigint,
-      baseline_experiment_id text COLLATE "C" REFERENCES experiments,
+      -- whether the dataset, or the pinned CSV version, was deleted
+      dataset_erased boolean NOT NULL DEFAULT false,
+      -- whether records of the snapshot were deleted
+      records_erased boolean NOT NULL DEFAULT false,
+      baseline_experiment_id text COLLATE "C",
+      -- whether the baseline was deleted
+      baseline_erased boolean NOT NULL DEFAULT false,
       subject_kind text CONSTRAINT experiments_subject_kind CHECK (subject_kind IN ('agent', 'harness', 'skill')),
       subject_id text,
       context_manifest json,
@@ -114,6 +121,8 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       duration_ms double precision,
       trial_group text COLLATE "C",
       trial_index integer,
+      -- whether its content was erased: its values and the ids of its trace and session are then null
+      erased boolean NOT NULL DEFAULT false,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
       created_by text NOT NULL,
@@ -138,7 +147,7 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
 
     -- The newest checks of each experiment against the rules of a gate.
     CREATE TABLE gate_checks (
-      experiment_id text COLLATE "C" NOT NULL,
+      experiment_id text COLLATE "C" NOT NULL REFERENCES experiments ON DELETE CASCADE,
       gate_check_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       passed boolean NOT NULL,

@@ -43,7 +43,7 @@ export class EvaluationScorers1795824000012 extends SqlMigration {
 
     -- How each version of a scorer scores. Its name, description, tags and metadata have no versions.
     CREATE TABLE scorer_versions (
-      scorer_id text COLLATE "C" NOT NULL REFERENCES scorers,
+      scorer_id text COLLATE "C" NOT NULL REFERENCES scorers ON DELETE CASCADE,
       scorer_version integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,

@@ -18,6 +18,8 @@ export class EvaluationJudges1795824000014 extends SqlMigration {
     );
     -- the periodic deletion of old responses
     CREATE INDEX judge_answers_by_age ON judge_answers (created_at);
+    -- erasures: the responses about erased targets, and those without a run
+    CREATE INDEX judge_answers_by_target ON judge_answers (workspace_id, target_key);
 
     -- Features that each model supports, learned from the requests that it rejected.
     CREATE TABLE judge_features (

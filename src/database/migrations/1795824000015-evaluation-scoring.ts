@@ -8,7 +8,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       rule_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
-      scorer_id text COLLATE "C" NOT NULL REFERENCES scorers,
+      scorer_id text COLLATE "C" NOT NULL REFERENCES scorers ON DELETE CASCADE,
       sample_rate double precision NOT NULL CONSTRAINT scoring_rules_sample_rate CHECK (sample_rate BETWEEN 0 AND 1),
       filters json NOT NULL,
       grain text NOT NULL CONSTRAINT scoring_rules_grain CHECK (grain IN ('trace', 'session')),
@@ -53,10 +53,12 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     -- GET /eval/v1/scoring-rules: sorts created_at and updated_at, filters scorer_id (above) and enabled
     CREATE INDEX scoring_rules_of_workspace ON scoring_rules (workspace_id, rule_id);
     CREATE INDEX scoring_rules_of_workspace_by_update ON scoring_rules (workspace_id, updated_at, rule_id);
+    -- the deletion of a scorer; a hash index, so that the planner never uses it to sort a list
+    CREATE INDEX scoring_rules_of_scorer ON scoring_rules USING hash (scorer_id);
     -- workers: all enabled rules
     CREATE INDEX scoring_rules_live ON scoring_rules (rule_id) WHERE enabled AND archived_at IS NULL;
 
-    -- The scoring of up to 100,000 targets in runs.
+    -- The scoring of up to 100,000 targets in runs. No foreign key to the scorer, which batches and runs may outlive.
     CREATE TABLE score_batches (
       score_batch_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL,
@@ -87,8 +89,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       finished_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
-      created_by text NOT NULL,
-      FOREIGN KEY (scorer_id, scorer_version) REFERENCES scorer_versions
+      created_by text NOT NULL
     );
     -- GET /eval/v1/score-batches: sorts created_at and updated_at, filters batch_status, scorer_id and experiment_id
     CREATE INDEX score_batches_by_creation ON score_batches (workspace_id, score_batch_id);
@@ -130,7 +131,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       -- the rule that started it
       rule_id text COLLATE "C",
       -- the batch that it belongs to
-      score_batch_id text COLLATE "C" REFERENCES score_batches,
+      score_batch_id text COLLATE "C" REFERENCES score_batches ON DELETE CASCADE,
       grain text NOT NULL CONSTRAINT score_runs_grain CHECK (grain IN ('trace', 'session')),
       run_status text NOT NULL DEFAULT 'queued'
         CONSTRAINT score_runs_status CHECK (run_status IN ('queued', 'running', 'succeeded', 'failed')),
@@ -168,8 +169,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       finished_at timestamptz,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
-      created_by text NOT NULL,
-      FOREIGN KEY (scorer_id, scorer_version) REFERENCES scorer_versions
+      created_by text NOT NULL
     );
     -- GET /eval/v1/score-runs: sorts created_at and updated_at (also for one rule or batch), filters run_status, scorer_id,
     -- experiment_id, rule_id and score_batch_id
@@ -208,7 +208,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
 
     -- The targets of a run, which do not change once it is accepted. A trace has its session, if any; a session has no trace.
     CREATE TABLE score_targets (
-      score_run_id text COLLATE "C" NOT NULL REFERENCES score_runs,
+      score_run_id text COLLATE "C" NOT NULL REFERENCES score_runs ON DELETE CASCADE,
       ordinal integer NOT NULL,
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
@@ -217,8 +217,9 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       result_id text COLLATE "C",
       result_version integer,
       case_id text COLLATE "C",
+      -- an erased trace or session leaves a target without its id
       target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (
-        CASE WHEN result_version IS NULL THEN coalesce(trace_id, session_id)
+        CASE WHEN result_version IS NULL THEN coalesce(trace_id, session_id, 'erased ' || ordinal::text)
              ELSE result_id || '@' || result_version::text END) STORED,
       PRIMARY KEY (score_run_id, ordinal),
       CONSTRAINT score_targets_once UNIQUE (score_run_id, target_id)
@@ -256,7 +257,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       cost_usd double precision,
       created_at timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (score_run_id, ordinal),
-      FOREIGN KEY (score_run_id, ordinal) REFERENCES score_targets
+      FOREIGN KEY (score_run_id, ordinal) REFERENCES score_targets ON DELETE CASCADE
     );
     -- GET /eval/v1/score-runs/{id}/results
     CREATE INDEX target_outcomes_by_creation ON target_outcomes (score_run_id, score_id);

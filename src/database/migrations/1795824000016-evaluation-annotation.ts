@@ -42,7 +42,7 @@ export class EvaluationAnnotation1795824000016 extends SqlMigration {
     CREATE TABLE annotation_items (
       item_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
-      queue_id text COLLATE "C" NOT NULL REFERENCES annotation_queues,
+      queue_id text COLLATE "C" NOT NULL REFERENCES annotation_queues ON DELETE CASCADE,
       -- set for a trace, and for a result that references one
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
@@ -61,14 +61,15 @@ export class EvaluationAnnotation1795824000016 extends SqlMigration {
     -- GET /eval/v1/annotation-queues/{id}/items: filter item_status
     CREATE INDEX annotation_items_of_queue ON annotation_items (queue_id, item_id);
     CREATE INDEX annotation_items_by_status ON annotation_items (queue_id, item_status, item_id);
-    -- DELETE /telemetry/v1/traces/{id}: the items of a trace
-    CREATE INDEX annotation_items_trace ON annotation_items (workspace_id, trace_id)
-      WHERE result_id IS NULL AND trace_id IS NOT NULL;
+    -- the items that are about a trace, a session or a result
+    CREATE INDEX annotation_items_of_trace ON annotation_items (workspace_id, trace_id) WHERE trace_id IS NOT NULL;
+    CREATE INDEX annotation_items_of_session ON annotation_items (workspace_id, session_id) WHERE session_id IS NOT NULL;
+    CREATE INDEX annotation_items_of_result ON annotation_items (workspace_id, result_id) WHERE result_id IS NOT NULL;
 
     -- The places of people who score an item: as many as the queue's scores_per_item. A claim is one conditional update of a
     -- place.
     CREATE TABLE annotation_places (
-      item_id text COLLATE "C" NOT NULL REFERENCES annotation_items,
+      item_id text COLLATE "C" NOT NULL REFERENCES annotation_items ON DELETE CASCADE,
       place integer NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       queue_id text COLLATE "C" NOT NULL,
@@ -94,7 +95,7 @@ export class EvaluationAnnotation1795824000016 extends SqlMigration {
     CREATE TABLE annotation_annotators (
       annotator_no bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
       workspace_id text COLLATE "C" NOT NULL,
-      queue_id text COLLATE "C" NOT NULL REFERENCES annotation_queues,
+      queue_id text COLLATE "C" NOT NULL REFERENCES annotation_queues ON DELETE CASCADE,
       principal_id text COLLATE "C" NOT NULL,
       author text COLLATE "C" NOT NULL,
       scored_count integer NOT NULL DEFAULT 0,
@@ -110,7 +111,7 @@ export class EvaluationAnnotation1795824000016 extends SqlMigration {
 
     -- What a person did with an item. The key makes it unique. A skipped item can still be scored.
     CREATE TABLE annotation_answers (
-      item_id text COLLATE "C" NOT NULL REFERENCES annotation_items,
+      item_id text COLLATE "C" NOT NULL REFERENCES annotation_items ON DELETE CASCADE,
       principal_id text COLLATE "C" NOT NULL,
       author text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,

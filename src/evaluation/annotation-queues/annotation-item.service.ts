@@ -275,9 +275,15 @@ export class AnnotationItemService {
     return orNotFound(await this.items.find(scope, queueId, itemId, tx), 'annotation item', itemId);
   }
 
-  /** Returns the scorers of a queue. Errors: 409 if one is archived. */
+  /** Returns the scorers of a queue. Errors: 409 if one is archived or deleted. */
   private async liveScorers(scope: Scope, queue: AnnotationQueueEntity): Promise<PinnedScorerRow[]> {
     const scorers = await this.scorers.findPinned(scope, pinsOf(queue));
+    const deleted = queue.scorer_ids.find((id) => !scorers.some(({ scorer_id }) => scorer_id === id));
+    if (deleted !== undefined) {
+      throw problem.conflict(
+        `The scorer ${deleted} of this queue was deleted. Archive the queue and create another.`,
+      );
+    }
     const archived = scorers.find(({ archived_at }) => archived_at !== null);
     if (!archived) return scorers;
     throw problem.conflict(

@@ -3,7 +3,12 @@ export { type DatasetDto, DatasetListQueryDto } from './datasets/dataset.dto';
 export type { DatasetEntity } from './datasets/dataset.entity';
 export { DatasetRepository } from './datasets/dataset.repository';
 export { DatasetService } from './datasets/dataset.service';
-export { type CaseFilter, type RecordAsOf, RecordRepository } from './records/record.repository';
+export {
+  type CaseFilter,
+  MAY_BE_IN_SNAPSHOT,
+  type RecordAsOf,
+  RecordRepository,
+} from './records/record.repository';
 export { RecordWordsRepository } from './records/record-words.repository';
 export {
   cellOfText,

@@ -15,6 +15,8 @@ export interface TargetKey {
 export interface LockedResult {
   result_id: string;
   version: number;
+  /** Whether its content was erased. */
+  erased: boolean;
   /** Whether its experiment is finalized. */
   is_late: boolean;
 }
@@ -126,6 +128,23 @@ export class ScoreTargetRepository {
     return locked!.at;
   }
 
+  /**
+   * Changes the finalized experiments whose results name a trace or a session, after a person's score of it was deleted, so
+   * that their comparisons are computed again.
+   */
+  async noteDeletion(
+    tx: Tx,
+    workspaceId: string,
+    { trace_id, session_id }: Pick<ScoreRow, 'trace_id' | 'session_id'>,
+  ): Promise<void> {
+    const names = trace_id === null ? sql`session_id = ${session_id}` : sql`trace_id = ${trace_id}`;
+    await tx.query(
+      sql`UPDATE experiments SET generation = generation + 1
+        WHERE workspace_id = ${workspaceId} AND experiment_status <> 'running' AND experiment_id = ANY (ARRAY(
+          SELECT DISTINCT experiment_id FROM results WHERE workspace_id = ${workspaceId} AND ${names}))`,
+    );
+  }
+
   private async lockResults(
     tx: Tx,
     workspaceId: string,
@@ -141,7 +160,7 @@ export class ScoreTargetRepository {
     const isLate = new Map(experiments.map((one) => [one.experiment_id, one.is_late]));
     // OFFSET 0 makes PostgreSQL look up each result by its key, even in a workspace without statistics.
     const results = await tx.query<Omit<LockedResult, 'is_late'> & { experiment_id: string }>(
-      sql`SELECT r.experiment_id, r.result_id, r.version
+      sql`SELECT r.experiment_id, r.result_id, r.version, r.erased
         FROM (SELECT ${workspaceId}::text AS workspace_id, *
               FROM unnest(${experimentIds}::text[], ${targets.map(({ id }) => id)}::text[])
                 AS ids(experiment_id, result_id)

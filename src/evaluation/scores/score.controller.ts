@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
@@ -72,5 +72,19 @@ export class ScoreController {
   @ApiOkResponse({ type: ScoreDto })
   get(@CurrentScope() scope: Scope, @Param('score_id') id: string): Promise<ScoreDto> {
     return this.scores.get(scope, id);
+  }
+
+  /**
+   * Delete a score
+   *
+   * The score that it superseded stays superseded. A score of a result whose experiment is finalized cannot be deleted (409).
+   */
+  @Delete(':score_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRole('admin')
+  @ApiNoContentResponse()
+  delete(@CurrentScope() scope: Scope, @Param('score_id') id: string): Promise<void> {
+    return this.scores.delete(scope, id);
   }
 }

@@ -378,6 +378,14 @@ export class ScoreRepository {
     );
   }
 
+  /** Deletes a score. Returns false if it does not exist. */
+  async delete(tx: Tx, { workspaceId }: Scope, id: string): Promise<boolean> {
+    const deleted = await tx.query(
+      sql`DELETE FROM scores WHERE score_id = ${id} AND workspace_id = ${workspaceId} RETURNING 1`,
+    );
+    return deleted.length > 0;
+  }
+
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRow | null> {
     return firstRow<ScoreRow>(
       on,

@@ -13,9 +13,10 @@ import {
   type ScorerEntity,
   ScorerRepository,
 } from '../scorers';
-import { checkWorkspaceOfCreate } from '../../resources';
+import { AuditLog, checkWorkspaceOfCreate } from '../../resources';
 import { hasNoValue, readValue, sourceOf } from './score-value';
 import { type CreateScoreDto, type ScoreDto, type ScoreListQueryDto, toScoreDto } from './score.dto';
+import type { ScoreRow } from './score.entity';
 import { type NewScore, ScoreRepository } from './score.repository';
 import { namedTarget, TargetDirectory } from './score-targets';
 import { ScoreTargetRepository } from './score-target.repository';
@@ -43,6 +44,7 @@ export class ScoreService {
     private readonly finder: TargetDirectory,
     private readonly targets: ScoreTargetRepository,
     private readonly scores: ScoreRepository,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -108,17 +110,44 @@ export class ScoreService {
 
   /** Stores a checked score. Errors: 409 for a result that was replaced since the check, or a trace that was deleted. */
   async store(tx: Tx, scope: Scope, { row, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
-    const id = row.result_id ?? row.trace_id ?? row.session_id!;
+    const id = idOf(row);
     const target = { kind: row.target_kind, id, experimentId: row.experiment_id };
     const ofPeople = row.source === 'human' && row.result_id === null;
     const at = ofPeople ? await this.targets.lockPeople(tx, scope.workspaceId, 'shared') : undefined;
     const { results, deletedTraces } = await this.targets.lock(tx, scope.workspaceId, [target]);
     if (deletedTraces.has(id)) throw problem.conflict('The trace was deleted.');
     const locked = results.get(id);
+    if (row.result_id !== null && !locked)
+      throw problem.unknownReference('/result_id', 'result', row.result_id);
     if (locked && locked.version !== row.result_version) throw resultReplaced();
     // after the lock, so that a score that waited for its experiment to be finalized is newer than the summary
     const stamped = { ...row, is_late: locked?.is_late ?? false, created_at: at ?? new Date() };
     return toScoreDto(await this.scores.insert(tx, stamped, { isCommentOnly }));
+  }
+
+  /**
+   * Deletes a score. The score that it superseded stays superseded. Errors: 404; 409 for a score of a result whose experiment
+   * is finalized.
+   */
+  delete(scope: Scope, id: string): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const row = orNotFound(await this.scores.find(scope, id, tx), 'score', id);
+      const { workspaceId } = scope;
+      const ofPeople = row.source === 'human' && row.result_id === null;
+      if (ofPeople) await this.targets.lockPeople(tx, workspaceId, 'shared');
+      const target = { kind: row.target_kind, id: idOf(row), experimentId: row.experiment_id };
+      const { results } = await this.targets.lock(tx, workspaceId, [target]);
+      const locked = results.get(idOf(row));
+      if (locked?.is_late) {
+        throw problem.conflict(
+          `The experiment ${row.experiment_id} is finalized. The scores of its results cannot be deleted.`,
+        );
+      }
+      if (!(await this.scores.delete(tx, scope, id))) throw problem.notFound('score', id);
+      if (ofPeople) await this.targets.noteDeletion(tx, workspaceId, row);
+      const entry = { action: 'delete', type: 'score', id, workspaceId } as const;
+      await this.audit.record(tx, scope, { ...entry, changes: [] });
+    });
   }
 
   async get(scope: Scope, id: string): Promise<ScoreDto> {
@@ -152,6 +181,13 @@ export class ScoreService {
     return { scorer, version, definition: row.definition.parse() as { output?: Output } };
   }
 }
+
+/** The id of the target of a score. */
+const idOf = ({
+  result_id,
+  trace_id,
+  session_id,
+}: Pick<ScoreRow, 'result_id' | 'trace_id' | 'session_id'>): string => (result_id ?? trace_id ?? session_id)!;
 
 const resultReplaced = () =>
   problem.conflict('The result was replaced after it was scored. Score its current version.');

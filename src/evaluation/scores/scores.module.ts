@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AgentsModule } from '../../agents';
+import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { ScorersModule } from '../scorers';
 import { ResultReferenceRepository } from './result-reference.repository';
@@ -12,7 +13,7 @@ import { TargetDirectory } from './score-targets';
 
 /** The scores of all sources, and the targets that can be scored. */
 @Module({
-  imports: [AgentsModule, ScorersModule, TelemetryModule],
+  imports: [AgentsModule, ResourcesModule, ScorersModule, TelemetryModule],
   providers: [
     ResultReferenceRepository,
     ScoreRepository,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import type { SqlExecutor } from '#platform/db';
+import type { SqlExecutor, Tx } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
 import { ReadLimiter } from '../read-limiter';
 import { ModelPrices } from '../span-mapping/model-prices';
@@ -72,6 +72,14 @@ export class TraceStore {
     const store = new TraceStore(this.limiter, this.scores, this.prices);
     store.signal = signal;
     return store;
+  }
+
+  /**
+   * Locks traces against deletion until the caller's transaction ends, so that what is made from them is not stored after they
+   * were erased. Returns the ids of those that exist.
+   */
+  lockTraces(tx: Tx, scope: Scope, traceIds: readonly string[]): Promise<Set<string>> {
+    return new TraceRepository(tx).lock(scope, traceIds);
   }
 
   /** Reads existing traces in no particular order, without input and output if they exceed `maxBytes`. */

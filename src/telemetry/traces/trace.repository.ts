@@ -57,6 +57,15 @@ export class TraceRepository {
     );
   }
 
+  /** Locks traces against deletion until the transaction ends. Returns the ids of those that exist. */
+  async lock({ workspaceId }: Scope, traceIds: readonly string[]): Promise<Set<string>> {
+    const rows = await this.database.query<{ trace_id: string }>(
+      sql`SELECT trace_id FROM traces WHERE workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[])
+        ORDER BY trace_id FOR KEY SHARE`,
+    );
+    return new Set(rows.map(({ trace_id }) => trace_id));
+  }
+
   summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
     return this.database.query<TraceSummary>(
       prepared('trace.summarize', sql`SELECT ${SUMMARY} FROM ${withIds(scope, traceIds)}`),

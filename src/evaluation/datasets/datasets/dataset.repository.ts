@@ -96,10 +96,22 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
   async nextVersion(tx: Tx, { workspaceId }: Scope, id: string, rowCount: number, at: Date): Promise<number> {
     const [row] = await tx.query<{ latest_version: number }>(
       sql`UPDATE datasets
-        SET latest_version = coalesce(latest_version, 0) + 1, row_count = ${rowCount}, revision = revision + 1, updated_at = ${at}
+        SET last_version = last_version + 1, latest_version = last_version + 1, row_count = ${rowCount},
+            revision = revision + 1, updated_at = ${at}
         WHERE dataset_id = ${id} AND workspace_id = ${workspaceId} RETURNING latest_version`,
     );
     return row!.latest_version;
+  }
+
+  /** Finds the newest CSV version again after one was deleted, which is a change of the locked dataset. */
+  async findLatestVersion(tx: Tx, { workspaceId }: Scope, id: string): Promise<void> {
+    await tx.query(
+      sql`UPDATE datasets SET (latest_version, row_count) = (
+            SELECT max(version), (array_agg(v.row_count ORDER BY version DESC))[1] FROM dataset_versions v
+            WHERE v.dataset_id = datasets.dataset_id AND v.workspace_id = datasets.workspace_id),
+          revision = revision + 1, updated_at = greatest(updated_at, ${new Date()}::timestamptz)
+        WHERE dataset_id = ${id} AND workspace_id = ${workspaceId}`,
+    );
   }
 
   /** Returns the experiments with these ids, locked against changes until the transaction ends. */

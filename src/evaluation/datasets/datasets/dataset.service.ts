@@ -200,6 +200,11 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
   nextVersion(tx: Tx, scope: Scope, id: string, rowCount: number, at: Date): Promise<number> {
     return this.datasets.nextVersion(tx, scope, id, rowCount, at);
   }
+
+  /** Finds the newest CSV version of a locked dataset again after one was deleted. */
+  findLatestVersion(tx: Tx, scope: Scope, id: string): Promise<void> {
+    return this.datasets.findLatestVersion(tx, scope, id);
+  }
 }
 
 /** Returns the id of an experiment that can be promoted. Errors: those of `patchedBaselines`. */

@@ -43,6 +43,8 @@ export interface RecordBatch {
   contents: readonly (RecordContent | Problem)[];
   /** Prefixes the pointers of an item's faults, which point into the record, with the place of the item. */
   place: (fault: Problem, index: number) => Problem;
+  /** Locks what the contents were made from, in the transaction that writes them. Returns the contents that are still valid. */
+  lockSources?: (tx: Tx) => Promise<readonly (RecordContent | Problem)[]>;
 }
 
 /** Live records of the dataset that have an item's external id, by that id. */
@@ -100,7 +102,7 @@ export class RecordBulkService {
       checkValues(batch.dto);
       const planned = await this.plan(this.database, scope, dataset, batch, check);
       const { inserts, updates } = rowsOf(planned.plans);
-      if (updates.length > 0) return this.writeLocked(scope, datasetId, batch, check);
+      if (updates.length > 0 || batch.lockSources) return this.writeLocked(scope, datasetId, batch, check);
       const written = inserts.length > 0 ? await this.writes.append(scope, datasetId, dataset, inserts) : [];
       return written && outcomesOf(planned, written);
     });
@@ -115,7 +117,8 @@ export class RecordBulkService {
   ): Promise<BulkRecordItemDto[]> {
     return this.database.transaction(async (tx) => {
       const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
-      const planned = await this.plan(tx, scope, dataset, batch, check);
+      const contents = batch.lockSources ? await batch.lockSources(tx) : batch.contents;
+      const planned = await this.plan(tx, scope, dataset, { ...batch, contents }, check);
       return outcomesOf(planned, await this.writePlans(tx, scope, datasetId, planned.plans));
     });
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
+import type { Tx } from '#platform/db';
 import { cutText } from '#platform/json';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import {
@@ -57,7 +58,9 @@ export class RecordFromTracesService {
     const ids = dto.trace_ids ? [...new Set(dto.trace_ids)] : await this.select(scope, dto, signal);
     const items = await this.limiter.run(scope, signal, async () => {
       const contents = await this.readContents(scope, ids, dto, signal);
-      return this.bulk.write(scope, datasetId, { dto, contents, place: (fault) => fault }, signal);
+      const place = (fault: Problem): Problem => fault;
+      const lockSources = (tx: Tx) => this.lockTraces(tx, scope, ids, contents);
+      return this.bulk.write(scope, datasetId, { dto, contents, place, lockSources }, signal);
     });
     return items.map(({ index, ...outcome }) => ({ index, trace_id: ids[index]!, ...outcome }));
   }
@@ -82,6 +85,20 @@ export class RecordFromTracesService {
     const refs = await store.traceRefs(scope, selection, dto.limit ?? BULK_MAX + 1);
     if (refs.length > BULK_MAX) throw tooMany(await store.countSelectedTraces(scope, selection));
     return refs.map(({ trace_id }) => trace_id);
+  }
+
+  /** Locks traces against erasure. The content of a trace that was deleted after it was read becomes a 404. */
+  private async lockTraces(
+    tx: Tx,
+    scope: Scope,
+    ids: readonly string[],
+    contents: readonly (RecordContent | Problem)[],
+  ): Promise<(RecordContent | Problem)[]> {
+    const locked = await this.store.lockTraces(tx, scope, ids);
+    return contents.map((content, index) => {
+      const id = ids[index]!;
+      return content instanceof Problem || locked.has(id) ? content : new Problem('not_found', notStored(id));
+    });
   }
 
   private async readContents(

@@ -1,5 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   created,
@@ -12,6 +18,7 @@ import {
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
+import { DeletionQueryDto } from '../../../resources';
 import { RecordBulkService } from './record-bulk.service';
 import {
   BulkRecordsResponseDto,
@@ -156,6 +163,22 @@ export class RecordController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<RecordDto>> {
     return this.records.restore(scope, datasetId, id, ifMatch);
+  }
+
+  /** Delete a record and all its versions */
+  @Delete(':dataset_record_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRole('admin')
+  @ApiNoContentResponse()
+  delete(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.records.delete(scope, datasetId, id, { force, ifMatch });
   }
 
   /** List the versions of a record */

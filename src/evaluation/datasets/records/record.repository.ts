@@ -219,6 +219,37 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     );
   }
 
+  /**
+   * Deletes records with all their versions, and counts the datasets again. Locks the datasets first, like all writers.
+   * Experiments whose snapshots have one of the records say so. Returns how many were deleted.
+   */
+  async deleteMany(tx: Tx, workspaceId: string, ids: readonly string[]): Promise<number> {
+    const isRecord = sql`dataset_record_id = ANY (${ids}::text[]) AND workspace_id = ${workspaceId}`;
+    await tx.query(
+      sql`SELECT FROM datasets WHERE workspace_id = ${workspaceId}
+          AND dataset_id = ANY (ARRAY(SELECT dataset_id FROM records WHERE ${isRecord})) ORDER BY dataset_id FOR UPDATE`,
+    );
+    await tx.query(
+      sql`UPDATE experiments e SET records_erased = true, generation = generation + 1
+        FROM (SELECT DISTINCT e.experiment_id FROM records r JOIN experiments e USING (workspace_id, dataset_id)
+              WHERE r.dataset_record_id = ANY (${ids}::text[]) AND r.workspace_id = ${workspaceId}
+                AND NOT e.records_erased AND ${MAY_BE_IN_SNAPSHOT}) affected
+        WHERE e.experiment_id = affected.experiment_id AND e.workspace_id = ${workspaceId}`,
+    );
+    const deleted = await tx.query(
+      sql`WITH deleted AS (
+          DELETE FROM records WHERE ${isRecord} RETURNING dataset_id, archived_at IS NULL AS is_live
+        ), changed AS (
+          UPDATE datasets d
+          SET record_count = record_count - live_count, revision = revision + 1,
+              updated_at = greatest(updated_at, ${new Date()}::timestamptz)
+          FROM (SELECT dataset_id, count(*) FILTER (WHERE is_live)::integer AS live_count FROM deleted GROUP BY dataset_id) counted
+          WHERE d.dataset_id = counted.dataset_id AND d.workspace_id = ${workspaceId}
+        ) SELECT FROM deleted`,
+    );
+    return deleted.length;
+  }
+
   /** Returns the ids of the records that a release installed and that nobody has changed since. */
   async unchangedSinceInstall(tx: Tx, { workspaceId }: Scope, ids: readonly string[]): Promise<string[]> {
     const rows = await tx.query<{ dataset_record_id: string }>(
@@ -229,6 +260,14 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     return rows.map((row) => row.dataset_record_id);
   }
 }
+
+/**
+ * Whether the snapshot of an experiment `e` may have a record `r` of its dataset: always if the experiment has no filter.
+ * Whether a filter selects the record is only known from the snapshot, which may be too large to be read.
+ */
+export const MAY_BE_IN_SNAPSHOT = raw(
+  'e.dataset_version IS NULL AND e.dataset_revision >= r.created_revision AND NOT r.archived_during @> e.dataset_revision',
+);
 
 /** Conditions on a record `r` and one of its versions `v`. */
 const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =>

@@ -4,7 +4,15 @@ import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, valueErrors, Versioned } from '#platform/http';
 import { type ListQueryDto, type Page, toPage } from '#platform/paging';
 import { type Problem, problem, orNotFound } from '#platform/problem';
-import { checkLive, checkNotMoved, checkWorkspaceOfCreate, versionEtag } from '../../../resources';
+import {
+  AuditLog,
+  checkLive,
+  checkNotMoved,
+  checkWorkspaceOfCreate,
+  type Deletion,
+  References,
+  versionEtag,
+} from '../../../resources';
 import {
   DatasetSchemas,
   NO_SCHEMAS,
@@ -42,6 +50,8 @@ export class RecordService {
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
     private readonly writes: RecordWriteRepository,
+    private readonly references: References,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -149,6 +159,22 @@ export class RecordService {
    */
   restore(scope: Scope, datasetId: string, id: string, ifMatch?: string): Promise<Versioned<RecordDto>> {
     return this.setArchived(scope, datasetId, id, false, ifMatch);
+  }
+
+  /**
+   * Deletes a record with all its versions. Errors: 404; 412; 409 for an archived dataset, and if experiments use the record,
+   * unless `force` is set.
+   */
+  delete(scope: Scope, datasetId: string, id: string, { force, ifMatch }: Deletion): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const { dataset, row } = await this.lock(tx, scope, datasetId, id);
+      checkIfMatch(ifMatch, etagOf(row));
+      checkLive(dataset, 'dataset');
+      if (!force) await this.references.checkUnused(tx, scope, 'record', id);
+      await this.records.deleteMany(tx, scope.workspaceId, [id]);
+      const entry = { action: 'delete', type: 'record', id } as const;
+      await this.audit.record(tx, scope, { ...entry, workspaceId: scope.workspaceId, changes: [] });
+    });
   }
 
   private setArchived(

@@ -1,5 +1,12 @@
-import { Controller, Get, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiExtraModels,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiTags,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   ApiBodies,
@@ -16,6 +23,7 @@ import {
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
+import { DeletionQueryDto } from '../../../resources';
 import { DatasetReadingService } from './dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA, uploadLimit } from './dataset-upload';
 import {
@@ -151,5 +159,20 @@ export class DatasetVersionController {
     @RequestSignal() signal: AbortSignal,
   ): Promise<Page<DatasetCaseDto>> {
     return this.reading.cases(scope, datasetId, pathNumber(version, KIND), query, signal);
+  }
+
+  /** Delete a CSV version and its file */
+  @Delete(':version')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRole('admin')
+  @ApiNoContentResponse()
+  delete(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('version') version: string,
+    @Query() { force }: DeletionQueryDto,
+  ): Promise<void> {
+    return this.versions.delete(scope, datasetId, pathNumber(version, KIND), { force });
   }
 }

@@ -177,6 +177,25 @@ export class DatasetVersionRepository {
     );
   }
 
+  /** Deletes a version with its bytes and case ids. The experiments that pin it say that it was deleted. */
+  async delete(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { dataset_id, version, content_id }: DatasetVersionRow,
+  ): Promise<void> {
+    const isContent = sql`workspace_id = ${workspaceId} AND content_id = ${content_id}`;
+    await tx.query(sql`DELETE FROM dataset_cases WHERE ${isContent}`);
+    await tx.query(sql`DELETE FROM dataset_chunks WHERE ${isContent}`);
+    await tx.query(
+      sql`DELETE FROM dataset_versions
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${dataset_id} AND version = ${version}`,
+    );
+    await tx.query(
+      sql`UPDATE experiments SET dataset_erased = true, generation = generation + 1
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${dataset_id} AND dataset_version = ${version}`,
+    );
+  }
+
   /** Reads one chunk of a file: by its ordinal, or the chunk in which a row begins. */
   async chunk(
     { workspaceId }: Scope,

@@ -8,7 +8,7 @@ import { newId } from '#platform/ids';
 import { type ListQueryDto, type Page, PAGE_BYTES, toPage } from '#platform/paging';
 import { orNotFound } from '#platform/problem';
 import { DatasetService } from '../datasets/dataset.service';
-import { checkLive } from '../../../resources';
+import { AuditLog, checkLive, type Deletion, References } from '../../../resources';
 import { FairLimiter } from '#platform/concurrency';
 import { type CsvLayout, type CsvOptions, LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
@@ -55,6 +55,8 @@ export class DatasetVersionService {
     private readonly datasets: DatasetService,
     private readonly versions: DatasetVersionRepository,
     private readonly environment: Environment,
+    private readonly references: References,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -140,6 +142,25 @@ export class DatasetVersionService {
   /** Returns a version. Errors: 404 for an unknown version or dataset. */
   async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow> {
     return orNotFound(await this.versions.find(scope, datasetId, version), 'dataset version', version);
+  }
+
+  /**
+   * Deletes a version with its file. Its number is never used again. Errors: 404; 409 for an archived dataset, and if
+   * experiments pin the version, unless `force` is set.
+   */
+  delete(scope: Scope, datasetId: string, version: number, { force }: Deletion): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const dataset = await this.datasets.lockRow(tx, scope, datasetId, 'update');
+      const found = await this.versions.find(scope, datasetId, version, tx);
+      const row = orNotFound(found, 'dataset version', version);
+      checkLive(dataset, 'dataset');
+      const { version_id } = row;
+      if (!force) await this.references.checkUnused(tx, scope, 'dataset version', version_id);
+      await this.versions.delete(tx, scope, row);
+      await this.datasets.findLatestVersion(tx, scope, datasetId);
+      const entry = { action: 'delete', type: 'dataset_version', id: version_id } as const;
+      await this.audit.record(tx, scope, { ...entry, workspaceId: scope.workspaceId, changes: [] });
+    });
   }
 
   /** Writes the content of a file and then, with the dataset locked, its version. */

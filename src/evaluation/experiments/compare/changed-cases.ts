@@ -12,13 +12,33 @@ export interface ResultContents {
   experimentId: string;
   resultIds: readonly string[];
   caseKeys: readonly string[];
+  /** Whether the content of each result was erased. */
+  areErased: readonly boolean[];
   inputHashes: Float64Array;
   expectedHashes: Float64Array;
+}
+
+/** Returns the keys of the cases of both experiments with an erased result on either side. */
+export function findErasedCases(candidate: ResultContents, baseline: ResultContents): Set<string> {
+  const erased = new Set<string>();
+  for (const [side, other] of [
+    [candidate, baseline],
+    [baseline, candidate],
+  ] as const) {
+    if (!side.areErased.includes(true)) continue;
+    const others = new Set(other.caseKeys);
+    side.caseKeys.forEach((key, index) => {
+      if (side.areErased[index] && others.has(key)) erased.add(key);
+    });
+  }
+  return erased;
 }
 
 /**
  * Returns the keys of the cases whose input or expected output is known in both experiments and differs: no trial of one
  * side has the value of any trial of the other. Such a case has changed, so its scores say nothing about the systems.
+ *
+ * Nothing is known of a case with an erased result, see `findErasedCases`.
  *
  * Nearly all values have the same text on both sides, so their hashes decide. The others are compared as JSON.
  *
@@ -29,9 +49,11 @@ export async function findChangedCases(
   tx: Tx,
   scope: Scope,
   sides: readonly [candidate: ResultContents, baseline: ResultContents],
+  erased: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const suspects = suspectsOf(...sides);
+  for (const key of erased) suspects.delete(key);
   const changed = new Set<string>();
   for (const member of ['input', 'expected'] as const) {
     const pairs = differingPairs(sides, member, suspects);

@@ -19,6 +19,8 @@ export class ComparedResultDto {
   output!: unknown;
   @AnyJson()
   error!: unknown;
+  /** Whether its content was erased. */
+  erased!: boolean;
   /** Score by scorer name, of the compared versions; null if the scorer abstained. */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;

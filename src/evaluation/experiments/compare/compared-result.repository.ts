@@ -23,6 +23,8 @@ export interface ResultBatch {
   /** Approximate size of each result as JSON, in bytes. */
   bytes: number[];
   hasErrors: boolean[];
+  /** Whether the content of each result was erased. */
+  areErased: boolean[];
   /** Null for all if no result has one, like the columns below. */
   durations: (number | null)[] | null;
   traceIds: (string | null)[] | null;
@@ -31,7 +33,7 @@ export interface ResultBatch {
   expectedHashes: (number | null)[] | null;
 }
 
-interface BatchRow extends Record<'ids' | 'keys' | 'expected' | 'bytes' | 'errors', string> {
+interface BatchRow extends Record<'ids' | 'keys' | 'expected' | 'bytes' | 'errors' | 'erased', string> {
   last: string | null;
   durations: string | null;
   traces: string | null;
@@ -56,6 +58,7 @@ export interface ComparedRow {
   trial_group: string | null;
   output: RawJson | null;
   error: RawJson | null;
+  erased: boolean;
   scores: RawJson;
   score_details: RawJson;
   trace_id: string | null;
@@ -142,7 +145,7 @@ export class ComparedResultRepository {
     const columns = raw('source, score, score_id, is_current, label, comment');
     const scoresOfPeople = sql`UNION ALL SELECT scorer_name, scorer_version, ${columns} FROM (${people}) people`;
     return this.database.query<ComparedRow>(
-      sql`SELECT result_id, case_id, dataset_record_id, trial_group, output, error, trace_id, session_id, duration_ms,
+      sql`SELECT result_id, case_id, dataset_record_id, trial_group, output, error, erased, trace_id, session_id, duration_ms,
             trial_index,
             CASE WHEN result_id = ANY (${withInput}::text[]) THEN input END AS input,
             CASE WHEN result_id = ANY (${withInput}::text[]) THEN expected END AS expected,
@@ -184,14 +187,15 @@ export class ComparedResultRepository {
       sql`
         SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
                json_agg(is_expected)::text AS expected, json_agg(bytes)::text AS bytes,
-               json_agg(has_error)::text AS errors,
+               json_agg(has_error)::text AS errors, json_agg(erased)::text AS erased,
                CASE WHEN count(duration_ms) > 0 THEN json_agg(duration_ms)::text END AS durations,
                CASE WHEN count(trace_id) > 0 THEN json_agg(trace_id)::text END AS traces,
                CASE WHEN count(input_hash) > 0 THEN json_agg(input_hash)::text END AS input_hashes,
                CASE WHEN count(expected_hash) > 0 THEN json_agg(expected_hash)::text END AS expected_hashes
         FROM (
           SELECT result_id, coalesce(dataset_record_id, trial_group, case_id) AS case_key, bytes,
-                 error IS NOT NULL AS has_error, is_expected, duration_ms, trace_id, input_hash, expected_hash
+                 error IS NOT NULL AS has_error, is_expected, erased, duration_ms, trace_id, input_hash,
+                 expected_hash
           FROM results
           WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
           ORDER BY result_id LIMIT ${raw(String(RESULTS_AT_ONCE))}
@@ -214,12 +218,13 @@ export class ComparedResultRepository {
   }
 }
 
-const toBatch = ({ ids, keys, expected, bytes, errors, ...some }: BatchRow): ResultBatch => ({
+const toBatch = ({ ids, keys, expected, bytes, errors, erased, ...some }: BatchRow): ResultBatch => ({
   resultIds: JSON.parse(ids) as string[],
   caseKeys: JSON.parse(keys) as string[],
   areExpected: JSON.parse(expected) as boolean[],
   bytes: JSON.parse(bytes) as number[],
   hasErrors: JSON.parse(errors) as boolean[],
+  areErased: JSON.parse(erased) as boolean[],
   durations: parseOrNull<number>(some.durations),
   traceIds: parseOrNull<string>(some.traces),
   // Rounding to a double leaves 53 bits, which is enough to tell two values apart.

@@ -121,6 +121,12 @@ export class ComparisonTotalsDto {
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   changed_case_count!: number;
+  /**
+   * Those of `cases_shared` with a result whose content was erased on either side. Whether they have changed is unknown, so
+   * their scores are compared.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  erased_count!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
   cases_only_in_candidate!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -256,6 +262,7 @@ export const toExperiment = (
     promoted_baseline_id: _promoted,
     has_people: _people,
     late_digest: _digest,
+    generation: _generation,
     ...experiment
   }: ComparedExperiment,
   results: { resultIds: readonly string[]; errorCount: number; isTruncated: boolean },
@@ -285,10 +292,12 @@ export const toVersion = (version: number | null): number | null => version || n
 export const toTotals = (
   cases: number,
   { paired, changed, onlyInCandidate, onlyInBaseline }: CaseTotals,
+  erased: number,
 ): ComparisonTotalsDto => ({
   cases,
   cases_shared: paired,
   changed_case_count: changed,
+  erased_count: erased,
   cases_only_in_candidate: onlyInCandidate,
   cases_only_in_baseline: onlyInBaseline,
 });

@@ -24,6 +24,8 @@ export interface ComparedExperiment {
   expected_case_count: number | null;
   /** Whether people's scores may count for its results. */
   has_people: boolean;
+  /** Changed by every change of the experiment, and by every erasure of one of its results. */
+  generation: number;
   /** Changes with every score that is given after the experiment was finalized, and at least once more. Null while it is running. */
   late_digest: string | null;
 }
@@ -126,7 +128,7 @@ export class ComparisonRepository {
       prepared(
         'comparison.find',
         sql`
-          SELECT experiment_id, e.name, experiment_name, experiment_status, baseline_experiment_id, e.dataset_id,
+          SELECT experiment_id, e.name, experiment_name, experiment_status, e.generation, baseline_experiment_id, e.dataset_id,
                  dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id,
                  ${hasPeople(workspaceId, { ofResults: false })} OR EXISTS (
                    SELECT FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id

@@ -47,6 +47,8 @@ interface Comparison extends ComparedExperiments {
   measured?: ComparedMeasures;
   /** Number of scorers found in either experiment. `scorers` has the ones compared. */
   scorerCount: number;
+  /** Number of cases of both experiments with an erased result. */
+  erasedCount: number;
 }
 
 /** Which scores a request compares. */
@@ -99,7 +101,7 @@ export class ComparisonService {
     );
     const withStatistics = !isFurtherPage(query);
     const comparison = await this.comparison(scope, pair, choice, withStatistics, signal);
-    const { cases, sides, scorers, scorerCount, totals } = comparison;
+    const { cases, sides, scorers, scorerCount, erasedCount, totals } = comparison;
     const { minComparable } = choice;
     const lateCountsOf = (index: number): Record<Side, number> => ({
       candidate: sides.candidate.lateCounts[index]!,
@@ -109,7 +111,7 @@ export class ComparisonService {
       candidate: toExperiment(pair.candidate, sides.candidate),
       baseline: toExperiment(pair.baseline, sides.baseline),
       is_truncated: sides.candidate.isTruncated || sides.baseline.isTruncated,
-      totals: toTotals(cases.keys.length, totals),
+      totals: toTotals(cases.keys.length, totals, erasedCount),
       scorers: withStatistics
         ? cases.statistics!.map((one, i) =>
             toScorer(scorers[i]!, lateCountsOf(i), one, { totals, minComparable }),
@@ -132,7 +134,7 @@ export class ComparisonService {
     const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id] as const;
     const isFinalized = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
     // read before the scores: a score that is written in between changes the next request's key
-    const digests = [pair.candidate.late_digest, pair.baseline.late_digest];
+    const digests = [pair.candidate, pair.baseline].map((one) => [one.generation, one.late_digest]);
     const key = JSON.stringify([scope.workspaceId, ids, digests, choice]);
     const cached = isFinalized ? this.cache.get(key) : undefined;
     if (cached && (cached.cases.statistics || !withStatistics)) {
@@ -140,7 +142,7 @@ export class ComparisonService {
       return cached;
     }
     const comparison = await this.threads.reserve(scope, signal, async (runTask) => {
-      const { scorers, scorerCount, changed, ...read } = await this.reader.read(
+      const { scorers, scorerCount, changed, erasedCount, ...read } = await this.reader.read(
         scope,
         pair,
         { scorers: null, ...choice },
@@ -165,7 +167,8 @@ export class ComparisonService {
       ]);
       const cases = await runTask('compareExperiments', input, transfer);
       const sides = { candidate: candidateSide, baseline: baselineSide };
-      const computed: Comparison = { cases, totals: caseTotals(cases), sides, scorers, scorerCount };
+      const totals = caseTotals(cases);
+      const computed: Comparison = { cases, totals, sides, scorers, scorerCount, erasedCount };
       if (withStatistics) await this.measure(scope, pair, computed, choice, signal, runTask);
       return computed;
     });

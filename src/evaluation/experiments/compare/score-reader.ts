@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { findChangedCases } from './changed-cases';
+import { findChangedCases, findErasedCases } from './changed-cases';
 import { ComparedResultRepository } from './compared-result.repository';
 import { type ComparedExperiment, ComparisonRepository } from './comparison.repository';
 import {
@@ -38,6 +38,8 @@ export interface ScorePair {
   baseline: ExperimentScores | null;
   /** The keys of the cases of both experiments whose input or expected output differs. */
   changed: string[];
+  /** Number of cases of both experiments with an erased result. */
+  erasedCount: number;
   scorers: SelectedScorer[];
   /** Number of scorers found in either experiment. `scorers` has those that were read. */
   scorerCount: number;
@@ -127,19 +129,16 @@ export class ScoreReader {
       const side = new SideReader(this.comparisons, this.results, tx, scope, selection, signal);
       const candidateSide = await side.read(candidate, 'candidate', scorers, own);
       const baselineSide = baseline && (await side.read(baseline, 'baseline', scorers, other));
-      const changed = baselineSide
-        ? await findChangedCases(
-            this.results,
-            tx,
-            scope,
-            [candidateSide.contents, baselineSide.contents],
-            signal,
-          )
+      const contents = baselineSide && ([candidateSide.contents, baselineSide.contents] as const);
+      const erased = contents ? findErasedCases(...contents) : new Set<string>();
+      const changed = contents
+        ? await findChangedCases(this.results, tx, scope, contents, erased, signal)
         : [];
       return {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
         changed,
+        erasedCount: erased.size,
         scorers: scorers.map((selected, i): SelectedScorer => {
           const models = { candidate: candidateSide.models[i]!, baseline: baselineSide?.models[i] ?? [] };
           const one = { ...selected, models };

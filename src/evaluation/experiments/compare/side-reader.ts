@@ -169,6 +169,7 @@ export class SideReader {
         experimentId: id,
         resultIds,
         caseKeys,
+        areErased: all('areErased'),
         inputHashes: numbers('inputHashes'),
         expectedHashes: numbers('expectedHashes'),
       },

@@ -55,7 +55,7 @@ export class ExperimentCases {
     const dataset = await this.datasets.lock(tx, scope, id, 'share');
     if (!dataset) throw problem.unknownReference('/dataset_id', 'dataset', id);
     if (number !== null && number > (dataset.latest_version ?? 0)) {
-      throw problem.unknownReference('/dataset_version', 'dataset version', String(number));
+      throw unknownVersion(number);
     }
     checkLive(dataset, 'dataset');
     return dataset;
@@ -76,9 +76,11 @@ export class ExperimentCases {
     inFile: number | null,
   ): Promise<number> {
     if (number === null) return this.countRecords(tx, scope, dataset, toFilter(dataset_filter));
+    const version = await this.versions.find(scope, dataset.dataset_id, number, tx);
+    if (!version) throw unknownVersion(number);
     await this.checkCaseIds(tx, scope, dataset.dataset_id, number, dataset_filter?.case_ids ?? []);
     if (inFile === 0) throw matchesNone();
-    return inFile ?? (await this.versions.find(scope, dataset.dataset_id, number, tx))!.row_count;
+    return inFile ?? version.row_count;
   }
 
   private async checkCaseIds(
@@ -152,6 +154,9 @@ export class ExperimentCases {
     return records;
   }
 }
+
+const unknownVersion = (number: number) =>
+  problem.unknownReference('/dataset_version', 'dataset version', String(number));
 
 const matchesNone = () => problem.invalidField('/dataset_filter', 'matches no case of the dataset');
 

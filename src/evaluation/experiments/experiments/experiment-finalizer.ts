@@ -81,19 +81,20 @@ export class ExperimentFinalizer {
     scope: Scope,
     experiment: ExperimentEntity,
   ): Promise<Pick<FinalColumns, 'dataset_snapshot' | 'snapshot_records'>> {
-    const { dataset_id, dataset_version, dataset_revision, expected_case_count } = experiment;
-    if (dataset_id === null || dataset_revision === null) {
+    const { dataset_id, dataset_version, dataset_revision, expected_case_count, dataset_erased } = experiment;
+    if (dataset_id === null || dataset_revision === null || dataset_erased) {
       return { dataset_snapshot: null, snapshot_records: null };
     }
     if (dataset_version !== null) {
       // A CSV version never changes, so its digest identifies all of it.
       const version = await this.versions.find(scope, dataset_id, dataset_version, tx);
+      if (!version) return { dataset_snapshot: null, snapshot_records: null };
       const head = {
         dataset_id,
         source: 'csv',
         dataset_version,
         record_count: expected_case_count,
-        sha256: version!.sha256,
+        sha256: version.sha256,
       };
       return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson('[]') };
     }

@@ -307,6 +307,8 @@ export class DatasetSnapshotDto {
   record_count!: number;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
+  /** Whether the dataset or the CSV version was deleted, or a record that was in the dataset when the experiment was created. */
+  erased!: boolean;
   /** The records at the time the experiment was created, empty for a CSV version. Omitted in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
@@ -324,7 +326,11 @@ export class ExperimentDto extends StampsDto {
   dataset_id!: string | null;
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_version!: number | null;
+  /** Whether the dataset, or the CSV version that the experiment pins, was deleted. */
+  dataset_erased!: boolean;
   baseline_experiment_id!: string | null;
+  /** Whether the baseline was deleted. */
+  baseline_erased!: boolean;
   @ApiProperty({ enum: SUBJECT_KINDS, nullable: true, type: 'string' })
   subject_kind!: SubjectKind | null;
   subject_id!: string | null;
@@ -377,8 +383,10 @@ function summaryOf({ summary, metrics }: ExperimentEntity): ExperimentSummaryDto
   return { ...(summary?.parse() as object | undefined), metrics };
 }
 
-function snapshotOf({ dataset_snapshot, snapshot_records }: ExperimentEntity): DatasetSnapshotDto | null {
+function snapshotOf(row: ExperimentEntity): DatasetSnapshotDto | null {
+  const { dataset_snapshot, snapshot_records, dataset_erased, records_erased } = row;
   if (!dataset_snapshot) return null;
-  const snapshot = dataset_snapshot.parse() as DatasetSnapshotDto;
+  const stored = dataset_snapshot.parse() as Omit<DatasetSnapshotDto, 'erased'>;
+  const snapshot = { ...stored, erased: dataset_erased || records_erased };
   return snapshot_records ? { ...snapshot, records: snapshot_records } : snapshot;
 }

@@ -57,8 +57,19 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('text', { nullable: true })
   run_key!: string | null;
 
+  /** Whether the dataset, or the pinned CSV version, was deleted. */
+  @Column('boolean')
+  dataset_erased!: boolean;
+
+  /** Whether records of the snapshot were deleted. */
+  @Column('boolean')
+  records_erased!: boolean;
+
   @Column('text', { nullable: true })
   baseline_experiment_id!: string | null;
+
+  @Column('boolean')
+  baseline_erased!: boolean;
 
   @Column('text', { nullable: true })
   subject_kind!: SubjectKind | null;
@@ -112,6 +123,7 @@ export type ExperimentState = Pick<
   | 'archived_at'
   | 'dataset_id'
   | 'dataset_version'
+  | 'dataset_erased'
   | 'dataset_revision'
   | 'dataset_filter'
 >;

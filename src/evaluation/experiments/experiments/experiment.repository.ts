@@ -9,7 +9,8 @@ import { ExperimentEntity } from './experiment.entity';
 import type { ExperimentSearchDto } from './experiment-query.dto';
 
 const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description, config, config_pairs, dataset_id,
-  dataset_version, dataset_revision, dataset_filter, expected_case_count, run_key, baseline_experiment_id, subject_kind, subject_id, context_manifest,
+  dataset_version, dataset_revision, dataset_filter, dataset_erased, records_erased, expected_case_count, run_key,
+  baseline_experiment_id, baseline_erased, subject_kind, subject_id, context_manifest,
   experiment_status, metrics, error, summary, dataset_snapshot, tags, metadata, finalized_at, generation, created_at,
   updated_at, created_by, archived_at`;
 
@@ -68,6 +69,14 @@ export class ExperimentRepository extends WorkspaceScopedRepository<ExperimentEn
   ): Promise<void> {
     const text = JSON.stringify([workspaceId, name, experiment_name]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${text}, 0))`);
+  }
+
+  /** Locks an experiment against deletion until the transaction ends. Returns false if it does not exist. */
+  async hold(tx: Tx, { workspaceId }: Scope, id: string): Promise<boolean> {
+    const held = await tx.query(
+      sql`SELECT FROM experiments WHERE experiment_id = ${id} AND workspace_id = ${workspaceId} FOR KEY SHARE`,
+    );
+    return held.length > 0;
   }
 
   /** Finds the experiment that has a run key. Failed and archived ones have released theirs. */

@@ -58,9 +58,17 @@ explainConstraint(
 );
 
 /**
- * Columns that the audit log omits, because they change only with one that it has: `experiment_status` or `config`.
+ * Columns that the audit log omits, because they change only with one that it has: `experiment_status`, `config` or
+ * `baseline_experiment_id`.
  */
-const DEPENDENT_COLUMNS = ['summary', 'dataset_snapshot', 'snapshot_records', 'finalized_at', 'config_pairs'];
+const DEPENDENT_COLUMNS = [
+  'summary',
+  'dataset_snapshot',
+  'snapshot_records',
+  'finalized_at',
+  'config_pairs',
+  'baseline_erased',
+];
 
 /** Creates, resumes, changes, finalizes, archives and restores experiments. */
 @Injectable()
@@ -219,7 +227,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     if (baselineId === experimentId) {
       throw problem.invalidField('/baseline_experiment_id', 'must be a different experiment');
     }
-    if (!(await this.experiments.exists(scope, baselineId, tx))) {
+    if (!(await this.experiments.hold(tx, scope, baselineId))) {
       throw problem.unknownReference('/baseline_experiment_id', 'experiment', baselineId);
     }
   }
@@ -271,9 +279,12 @@ function newRow(
     dataset_version: dto.dataset_version ?? null,
     dataset_revision: datasetRevision,
     dataset_filter: filterOf(dto.dataset_filter),
+    dataset_erased: false,
+    records_erased: false,
     expected_case_count: null,
     run_key: dto.run_key ?? null,
     baseline_experiment_id: dto.baseline_experiment_id ?? null,
+    baseline_erased: false,
     subject_kind: dto.subject_kind ?? null,
     subject_id: dto.subject_id ?? null,
     context_manifest: toRawJsonOrNull(dto.context_manifest),
@@ -297,6 +308,8 @@ function newRow(
 function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial<ExperimentEntity> {
   const { subject_kind = row.subject_kind, subject_id = row.subject_id } = dto;
   checkSubject(subject_kind, subject_id);
+  const baselineId = dto.baseline_experiment_id;
+  const isOtherBaseline = baselineId !== undefined && baselineId !== row.baseline_experiment_id;
   const metrics = dto.metrics === undefined ? dto.summary?.metrics : dto.metrics;
   const rawOf = (value: unknown) => (value === undefined ? undefined : toRawJsonOrNull(value));
   return {
@@ -307,6 +320,8 @@ function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial
     description: dto.description,
     config: dto.config === undefined ? undefined : toRawJson(dto.config ?? {}),
     baseline_experiment_id: dto.baseline_experiment_id,
+    // another baseline exists, see `checkBaseline`
+    baseline_erased: isOtherBaseline ? false : undefined,
     context_manifest: rawOf(dto.context_manifest),
     tags: dto.tags === null ? [] : dto.tags,
     metadata: patchMetadata(row.metadata, dto.metadata),

@@ -24,6 +24,8 @@ export interface MeasuredScorer extends GateMeasures {
   reason: string | null;
   /** Number of cases of both experiments that have changed. */
   changedCases: number;
+  /** Number of cases of both experiments with an erased result. */
+  erasedCases: number;
   /** Number of scores of each side that came after it was finalized. */
   lateCounts: { candidate: number; baseline: number };
   /** Number of cases that should have a score. */
@@ -104,6 +106,7 @@ const NO_SCORER = {
   baseline_scorer_version: null,
   judge_changed_count: 0,
   changed_case_count: 0,
+  erased_count: 0,
   late_count: 0,
   baseline_late_count: 0,
 } satisfies Partial<GateCheckDto>;
@@ -189,7 +192,7 @@ class RuleChecks {
   }
 
   private check(kind: CheckKind, bound: number, value: Value): GateCheckDto {
-    const { versions, lateCounts, judgeChanged, changedCases, reason } = this.measured;
+    const { versions, lateCounts, judgeChanged, changedCases, erasedCases, reason } = this.measured;
     const usesBaseline = BASELINE_KINDS.has(kind);
     // a difference of scores that cannot be compared would mislead
     const { estimate, interval, confident } =
@@ -214,6 +217,7 @@ class RuleChecks {
       baseline_scorer_version: usesBaseline ? versions.baseline : null,
       judge_changed_count: usesBaseline ? judgeChanged : 0,
       changed_case_count: usesBaseline ? changedCases : 0,
+      erased_count: usesBaseline ? erasedCases : 0,
       late_count: lateCounts.candidate,
       baseline_late_count: usesBaseline ? lateCounts.baseline : 0,
     };

@@ -212,6 +212,9 @@ export class GateCheckDto {
   /** Number of cases whose `input` or `expected` differs, which are left out. 0 if the check does not use the baseline. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   changed_case_count!: number;
+  /** Number of compared cases with a result whose content was erased. 0 if the check does not use the baseline. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  erased_count!: number;
   /** Number of the experiment's scores by this scorer that came after it was finalized. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   late_count!: number;

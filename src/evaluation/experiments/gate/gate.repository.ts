@@ -33,7 +33,9 @@ export class GateRepository {
               SELECT gate_check_id FROM gate_checks WHERE ${own}
               ORDER BY gate_check_id DESC OFFSET ${raw(String(KEPT_MAX - 1))} LIMIT 1))
           INSERT INTO gate_checks (${raw(COLUMNS)})
-          VALUES (${newId('gate')}, ${experimentId}, ${workspaceId}, ${result.passed}, ${sent}, ${answered}, now(), ${principalId})`,
+          SELECT ${newId('gate')}, experiment_id, workspace_id, ${result.passed}::boolean, ${sent}::json, ${answered}::json, now(),
+                 ${principalId}
+          FROM (SELECT experiment_id, workspace_id FROM experiments WHERE ${own} FOR KEY SHARE) experiment`,
       ),
     );
   }

@@ -188,6 +188,7 @@ function toMeasured(
         candidateReason,
         reason: reason ?? changedReason ?? (isSameJudge ? null : differentJudgesReason(models, judgeChanged)),
         changedCases: changed,
+        erasedCases: read.erasedCount,
         lateCounts: {
           candidate: read.candidate.lateCounts[i]!,
           baseline: read.baseline?.lateCounts[i] ?? 0,

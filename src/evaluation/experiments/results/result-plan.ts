@@ -62,6 +62,7 @@ function newResult(
     trial_index: dto.trial_index ?? null,
     version: 1,
     generation: 1,
+    erased: false,
     is_expected: references.csvRows !== null || (references.isRecordBacked && record!.is_live),
     created_at: at,
     updated_at: at,

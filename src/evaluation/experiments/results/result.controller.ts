@@ -1,5 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiExtraModels,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, type Reply, RequestSignal, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -16,6 +23,7 @@ import {
 import { ResultExportService } from './result-export.service';
 import { ResultExportQueryDto, ResultListQueryDto } from './result-query.dto';
 import { ResultService } from './result.service';
+import { DeletionQueryDto } from '../../../resources';
 import { EXPORT_MEDIA } from '../../datasets';
 
 const TEXT = { schema: { type: 'string' } } as const;
@@ -124,5 +132,21 @@ export class ResultController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ResultDto>> {
     return this.results.patch(scope, experimentId, id, dto, ifMatch);
+  }
+
+  /** Delete a result of a running experiment, and its scores */
+  @Delete(':result_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRole('admin')
+  @ApiNoContentResponse()
+  delete(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Param('result_id') id: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.results.delete(scope, experimentId, id, { force, ifMatch });
   }
 }

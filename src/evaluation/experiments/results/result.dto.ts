@@ -263,6 +263,11 @@ export class ResultDto {
   /** Starts at 1. Raised when the result is replaced. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   version!: number;
+  /**
+   * Whether its content was erased, together with the trace or the session that it named. Its case, duration and scores stay,
+   * and an `error` is left as `{"erased": true}`.
+   */
+  erased!: boolean;
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;

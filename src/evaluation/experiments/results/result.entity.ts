@@ -30,6 +30,8 @@ export interface ResultRow {
   generation: number;
   /** Whether the result's case is one that the experiment expects. */
   is_expected: boolean;
+  /** Whether its content was erased. */
+  erased: boolean;
 }
 
 /** A result with its current scores. */
@@ -37,7 +39,7 @@ export type Result = ResultRow & ShownScores;
 
 /**
  * The columns of a result: their type, and who sets them. The columns of a `case` are sent for each result of a request, and
- * those of a `request` once. The `counter`s are raised by the database.
+ * those of a `request` once. The `counter`s are set by the database.
  */
 export const RESULT_COLUMNS = {
   result_id: { type: 'text', from: 'case' },
@@ -63,6 +65,7 @@ export const RESULT_COLUMNS = {
   created_by: { type: 'text', from: 'request' },
   generation: { type: 'integer', from: 'counter' },
   is_expected: { type: 'boolean', from: 'case' },
+  erased: { type: 'boolean', from: 'counter' },
 } as const satisfies Record<keyof ResultRow, { type: string; from: 'case' | 'request' | 'counter' }>;
 
 /** The members of a result's view, besides `archived_at`, in their order. */

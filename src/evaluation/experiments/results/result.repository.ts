@@ -79,7 +79,7 @@ export class ResultRepository {
       tx,
       'result.lock-experiment',
       sql`SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision,
-            dataset_filter
+            dataset_filter, dataset_erased
           FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE`,
     );
   }
@@ -109,7 +109,12 @@ export class ResultRepository {
       FROM json_to_recordset(${toRawJson(rows)}::json) AS ${PARAMETER_COLUMNS} ${takesValues ? joinRecord(scope) : empty}
       ORDER BY new_result.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
-      ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1, generation = results.generation + 1`) : raw('DO NOTHING')}
+      ${
+        replaces
+          ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1, generation = results.generation + 1,
+        erased = false`)
+          : raw('DO NOTHING')
+      }
       RETURNING result_id, case_id, version, generation, tags, created_at, created_by,
         ${peopleScored(
           raw(`ARRAY[results.workspace_id || ' trace ' || results.trace_id,
@@ -193,6 +198,14 @@ export class ResultRepository {
       ),
     );
     return locked.length === 0 ? null : this.find(scope, experimentId, resultId, tx);
+  }
+
+  /** Deletes a locked result with its scores. */
+  async delete(tx: Tx, scope: Scope, { experiment_id, result_id }: ResultRow): Promise<void> {
+    await tx.query(
+      sql`DELETE FROM scores WHERE workspace_id = ${scope.workspaceId} AND result_id = ${result_id}`,
+    );
+    await tx.query(sql`DELETE FROM results WHERE ${isResult(scope, experiment_id, result_id)}`);
   }
 
   /** Changes a locked result itself. */

@@ -26,7 +26,15 @@ import {
   type SentScore,
   show,
 } from '../../scores';
-import { checkItem, checkWorkspaceOfCreate, failedItem, toItemProblem } from '../../../resources';
+import {
+  AuditLog,
+  checkItem,
+  checkWorkspaceOfCreate,
+  type Deletion,
+  failedItem,
+  References,
+  toItemProblem,
+} from '../../../resources';
 import { CaseRules, checkScorers } from './case-rules';
 import {
   type BulkResultItemDto,
@@ -58,6 +66,11 @@ const skippedTooLarge = (): Problem =>
   new Problem(
     'payload_too_large',
     'The stored result of this case does not fit into this response. Send the item in a separate request.',
+  );
+
+const datasetDeleted = (): Problem =>
+  problem.conflict(
+    'The dataset of the experiment, or the CSV version that it pins, was deleted. Finalize the experiment.',
   );
 
 /** A stored result, and the status of its item. */
@@ -107,6 +120,8 @@ export class ResultService {
     private readonly results: ResultRepository,
     private readonly scores: ScoreRepository,
     private readonly lists: ResultListRepository,
+    private readonly references: References,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -216,6 +231,24 @@ export class ResultService {
       if (isChanged) await this.results.patch(tx, scope, row, { tags, metadata, at });
       await this.scores.replaceUploaded(tx, scope, experimentId, resultId, scoreRowsOf(row, scores), at);
       return versioned((await this.findStored(scope, row, tx))!);
+    });
+  }
+
+  /**
+   * Deletes a result of a running experiment with its scores. Errors: 404; 412; 409 if the experiment is finalized, and if an
+   * open run or queue uses the result, unless `force` is set.
+   */
+  delete(scope: Scope, experimentId: string, resultId: string, { force, ifMatch }: Deletion): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const experiment = await this.results.lockExperiment(tx, scope, experimentId);
+      const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));
+      if (!experiment || !row) throw problem.notFound('result', resultId);
+      checkIfMatch(ifMatch, row.generation);
+      checkRunning(experiment);
+      if (!force) await this.references.checkUnused(tx, scope, 'result', resultId);
+      await this.results.delete(tx, scope, row);
+      const entry = { action: 'delete', type: 'result', id: resultId } as const;
+      await this.audit.record(tx, scope, { ...entry, workspaceId: scope.workspaceId, changes: [] });
     });
   }
 
@@ -330,6 +363,7 @@ export class ResultService {
       experimentId,
     );
     checkRunning(experiment);
+    if (experiment.dataset_erased) throw datasetDeleted();
     return experiment;
   }
 }

@@ -1,8 +1,10 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
+import { DeletionQueryDto } from '../../../resources';
 import {
   CreateScoringRuleDto,
   PatchScoringRuleDto,
@@ -100,6 +102,22 @@ export class ScoringRuleController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ScoringRuleDto>> {
     return this.rules.restoreOf(scope, scorerId, id, ifMatch);
+  }
+
+  /** Delete an archived rule of a scorer */
+  @Delete(':rule_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRole('admin')
+  @ApiNoContentResponse()
+  delete(
+    @CurrentScope() scope: Scope,
+    @Param('scorer_id') scorerId: string,
+    @Param('rule_id') id: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.rules.deleteOf(scope, scorerId, id, { force, ifMatch });
   }
 }
 

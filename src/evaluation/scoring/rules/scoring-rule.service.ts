@@ -8,6 +8,7 @@ import type { Page } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
 import {
   checkWorkspaceOfCreate,
+  type Deletion,
   type ResourceKind,
   ResourceKit,
   stamps,
@@ -198,6 +199,12 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     checkScorer(await this.find(scope, id), scorerId);
     const { now_us } = await this.arrivals.clock();
     return this.restore(scope, id, ifMatch, startingAt(now_us));
+  }
+
+  /** Deletes an archived rule. Its runs and their scores stay. Errors: 404; 412; 409 for a rule that is not archived. */
+  async deleteOf(scope: Scope, scorerId: string, id: string, how: Deletion): Promise<void> {
+    checkScorer(await this.find(scope, id), scorerId);
+    await this.delete(scope, id, how);
   }
 
   protected override async onRestore(tx: Tx, scope: Scope, { scorer_id }: ScoringRuleEntity) {

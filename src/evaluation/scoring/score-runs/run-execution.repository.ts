@@ -176,7 +176,7 @@ export class RunExecutionRepository {
           : [],
       );
       const { results, deletedTraces } = await this.targets.lock(tx, run.workspace_id, keys);
-      const outcomes = scored.map((one) => withState(withoutDeleted(one, deletedTraces), results));
+      const outcomes = scored.map((one) => withState(withoutGone(one, results, deletedTraces), results));
       const stored = await this.insertOutcomes(tx, run, outcomes);
       const scores = outcomes.filter(
         ({ target, item }) => item.error === undefined && stored.has(target.ordinal),
@@ -220,12 +220,23 @@ interface LockedTarget extends ScoredTarget {
   is_counted: boolean | null;
 }
 
-/** Fails a target that was deleted while it was scored. Its outcome then shows nothing of the trace, but the cost counts. */
-const withoutDeleted = (scored: ScoredTarget, deletedTraces: ReadonlySet<string>): ScoredTarget => {
+/** Fails a target that was deleted or erased while it was scored. Its outcome shows nothing of it, but the cost counts. */
+function withoutGone(
+  scored: ScoredTarget,
+  results: ReadonlyMap<string, LockedResult>,
+  deletedTraces: ReadonlySet<string>,
+): ScoredTarget {
   const { target, item } = scored;
-  if (isResult(target) || target.trace_id === null || !deletedTraces.has(target.trace_id)) return scored;
-  return { ...scored, item: { error: TRACE_DELETED, ...pick(item, ['elapsed_ms', 'cost_usd']) } };
-};
+  const error = isResult(target)
+    ? results.get(target.result_id!)?.erased === false
+      ? null
+      : 'The result was deleted or erased while it was being scored.'
+    : target.trace_id !== null && deletedTraces.has(target.trace_id)
+      ? TRACE_DELETED
+      : null;
+  if (error === null || item.error !== undefined) return scored;
+  return { ...scored, item: { error, ...pick(item, ['elapsed_ms', 'cost_usd']) } };
+}
 
 function withState(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): LockedTarget {
   const { target, item } = scored;

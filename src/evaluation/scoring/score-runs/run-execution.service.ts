@@ -8,7 +8,7 @@ import { JobHandedBack, JobPoisoned, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { isLockTimeout, Problem, problemOfDatabaseError } from '#platform/problem';
 import { Budget, BUDGET_EXCEEDED } from '../../judges';
-import { ScorerRepository } from '../../scorers';
+import { type PinnedScorerRow, ScorerRepository } from '../../scorers';
 import {
   type ClaimedRun,
   type OutcomeCounts,
@@ -99,12 +99,24 @@ export class RunExecutionService {
         error: 'The worker that scored this target was lost.',
       });
     }
+    const [version] = await this.scorers.findPinned(scopeOf(run), [run]);
+    if (!version) {
+      return this.endEarly(run, {
+        code: 'scorer_deleted',
+        detail: 'The scorer was deleted.',
+        error: 'The scorer was deleted before it scored this target.',
+      });
+    }
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(new Error('deadline')), Math.max(0, run.ms_left));
     const budget = new Budget(run.max_cost_usd, run.cost_usd);
     const stopping = linkedSignal(this.shutdown.stopping, yielding);
     try {
-      await this.scoreTargets(run, lease, { deadline: deadline.signal, stopping: stopping.signal, budget });
+      await this.scoreTargets(run, lease, version, {
+        deadline: deadline.signal,
+        stopping: stopping.signal,
+        budget,
+      });
     } finally {
       clearTimeout(timer);
       stopping.unlink();
@@ -131,11 +143,10 @@ export class RunExecutionService {
   private async scoreTargets(
     run: ClaimedRun,
     lease: RunLease,
+    version: PinnedScorerRow,
     { deadline, stopping, budget }: { deadline: AbortSignal; stopping: AbortSignal; budget: Budget },
   ): Promise<void> {
     const scope = scopeOf(run);
-    const [version] = await this.scorers.findPinned(scope, [run]);
-    if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} does not exist.`);
     const scorer = toRunnable(version);
     const abandoned = linkedSignal(lease.lostSignal, deadline, this.shutdown.outOfTime);
     const job: ScoringJob = {

@@ -9,6 +9,7 @@ export const FAILURE_CODES = [
   'budget_exceeded',
   'deadline_exceeded',
   'worker_lost',
+  'scorer_deleted',
   'internal_error',
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];

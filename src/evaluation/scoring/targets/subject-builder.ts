@@ -41,6 +41,8 @@ const NO_SPANS =
 const EMPTY_SESSION =
   'The session has no stored messages or traces. To use a result that names the session, select it by `experiment_id`.';
 
+const RESULT_GONE = 'The result was deleted, or its content was erased.';
+
 /** A target, with what was read of it. */
 interface ReadTarget {
   scope: Scope;
@@ -101,6 +103,7 @@ export class SubjectBuilder {
     const read = await this.reader.readChunk(scope, [target]);
     const { trace, result } = await this.reader.readTarget(scope, target, read);
     if (!trace && !isResult(target)) return { error: NO_SPANS };
+    if (isGone(target, result)) return { error: RESULT_GONE };
     const isTooLarge = result && result.size > SUBJECT_MAX;
     const content = isTooLarge ? undefined : await this.contentOf({ scope, trace, result });
     const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
@@ -114,6 +117,7 @@ export class SubjectBuilder {
     chunk: ChunkContent,
   ): Promise<SubjectOrError> {
     const { trace, result } = await this.reader.readTarget(scope, target, chunk);
+    if (isGone(target, result)) return { error: RESULT_GONE };
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
     const read = { scope, target, trace, result, chunk };
     return grain === 'trace' ? this.buildTrace(read) : this.buildSession(read);
@@ -244,6 +248,10 @@ const sizeOf = (values: readonly unknown[]): number =>
 
 /** Tells whether a target is a result, as opposed to a trace or a session. Its version is unknown to annotators. */
 const isResult = ({ result_id }: ScoringTarget): boolean => result_id !== null;
+
+/** Tells whether a target is a result that was deleted or erased. */
+const isGone = (target: ScoringTarget, result: ResultContent | undefined): boolean =>
+  isResult(target) && (!result || result.erased);
 
 const isEmpty = ({ isAgentSession, traces }: Session): boolean => !isAgentSession && traces.length === 0;
 

@@ -22,6 +22,8 @@ export interface ResultContent {
   experiment_id: string;
   result_id: string;
   session_id: string | null;
+  /** Whether its content was erased. */
+  erased: boolean;
   input: RawJson | null;
   output: RawJson | null;
   expected: RawJson | null;
@@ -142,7 +144,7 @@ export class TargetRepository {
     const rows = await this.database.query<ResultContent>(
       prepared(
         'scoring-subject.read-results',
-        sql`SELECT r.experiment_id, r.result_id, r.session_id, r.size, CASE WHEN fits THEN r.input END AS input,
+        sql`SELECT r.experiment_id, r.result_id, r.session_id, r.erased, r.size, CASE WHEN fits THEN r.input END AS input,
               CASE WHEN fits THEN r.output END AS output, CASE WHEN fits THEN r.expected END AS expected,
               CASE WHEN fits THEN r.metadata END AS metadata
             FROM (

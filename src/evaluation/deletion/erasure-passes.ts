@@ -1,0 +1,28 @@
+import type { Tx } from '#platform/db';
+import type { ErasedCounts, ErasureBatch, ErasureItemKind, ErasureItems, ErasureRun } from '../../resources';
+
+/** Items of one batch. Each may have several rows. */
+const ITEMS = 200;
+
+/**
+ * Passes the next items of an erasure to `handle`, one kind after another.
+ *
+ * @param cursor the kind and the last id of the batch before
+ */
+export async function passItems(
+  items: ErasureItems,
+  tx: Tx,
+  erasure: ErasureRun,
+  kinds: readonly ErasureItemKind[],
+  cursor: string | null,
+  handle: (kind: ErasureItemKind, ids: readonly string[]) => Promise<ErasedCounts>,
+): Promise<ErasureBatch> {
+  const separator = cursor?.indexOf(' ') ?? -1;
+  const kind = cursor === null ? kinds[0]! : (cursor.slice(0, separator) as ErasureItemKind);
+  const after = cursor === null ? null : cursor.slice(separator + 1);
+  const ids = await items.list(tx, erasure, kind, after, ITEMS);
+  const counts = ids.length > 0 ? await handle(kind, ids) : {};
+  if (ids.length === ITEMS) return { counts, next: `${kind} ${ids.at(-1)}` };
+  const following = kinds[kinds.indexOf(kind) + 1];
+  return { counts, next: following === undefined ? null : `${following} ` };
+}

@@ -1,0 +1,2 @@
+export { DeletionModule } from './deletion.module';
+export { DeletionWorkerModule } from './deletion.worker.module';
