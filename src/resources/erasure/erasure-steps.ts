@@ -8,6 +8,8 @@ export interface ErasureRun {
   readonly orgId: string;
   readonly workspaceId: string;
   readonly subject: ErasureSubject;
+  /** Whether the workspace is erased with its whole organization. */
+  readonly isOfOrg: boolean;
   /** The id of the subject. Empty for `traces`. */
   readonly id: string;
   /** For `traces`: the filters that select them. Absent for traces that are given by id, which are erasure items. */
