@@ -7,7 +7,7 @@ import {
   type TestWorker,
 } from '#testing';
 import { populate } from '../e2e/tenancy/population';
-import { occurrencesOf } from './erasure.fixture';
+import { occurrencesOf, receiptOf } from './erasure.fixture';
 
 describe('the erasure of a place', () => {
   const app = ownApp();
@@ -29,8 +29,7 @@ describe('the erasure of a place', () => {
     const erasure = await owner.delete('/registry/v1/org');
     expect(erasure.status).toBe(202);
     expect((await owner.get('/registry/v1/org')).status).toBe(403);
-    await new Promise((r) => setTimeout(r, 6000));
-    const receipt = (await platform.get('/registry/v1/erasures/' + erasure.body.erasure_id)).body;
+    const receipt = await receiptOf(platform, erasure.body.erasure_id);
     console.log(JSON.stringify(receipt));
     console.log(JSON.stringify(await occurrencesOf(app, ['zqxjkvbw', org.orgId, org.workspaceId])));
     expect(kept).toBeDefined();

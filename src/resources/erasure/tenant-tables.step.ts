@@ -22,10 +22,11 @@ export class TenantTablesStep implements ErasureStep {
     const names = await this.tables.names(column);
     const index = Math.max(names.indexOf(cursor ?? ''), 0);
     const name = names[index]!;
+    const kind = name.replace(/_\d{8}$/, ''); // a partition counts as its table
     const following = names[index + 1] ?? null;
     if (isDryRun)
-      return { counts: { [name]: await this.tables.count(tx, name, column, id) }, next: following };
+      return { counts: { [kind]: await this.tables.count(tx, name, column, id) }, next: following };
     const deleted = await this.tables.delete(tx, name, column, id);
-    return { counts: { [name]: deleted }, next: deleted > 0 ? name : following };
+    return { counts: { [kind]: deleted }, next: deleted > 0 ? name : following };
   }
 }
