@@ -32,6 +32,7 @@ import { MemberEntity } from './workspaces/member.entity';
 import { MemberRepository } from './workspaces/member.repository';
 import { MemberService } from './workspaces/member.service';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
+import { WorkspaceMasking } from './workspaces/workspace-masking';
 import { WorkspaceRepository } from './workspaces/workspace.repository';
 import { WorkspaceService } from './workspaces/workspace.service';
 
@@ -47,6 +48,7 @@ const SERVICES = [
   SigningKeyService,
   OrgSigningService,
   RepoService,
+  WorkspaceMasking,
 ];
 
 const REPOSITORIES = [

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ComputationModule } from '#platform/concurrency';
 import { MetricsModule } from '#platform/metrics';
-import { UsageModule } from '../registry';
+import { RegistryModule, UsageModule } from '../registry';
 import { ExportMetrics } from './exports/export.metrics';
 import { ExportLimiter, ExportResources } from './exports/export-queue';
 import { ExportRepository } from './exports/export.repository';
@@ -32,7 +32,7 @@ import { TraceWriter } from './traces/trace.writer';
 
 /** Stores and reads traces, logs and metrics, in the API and in the worker. */
 @Module({
-  imports: [ComputationModule, MetricsModule, UsageModule],
+  imports: [ComputationModule, MetricsModule, RegistryModule, UsageModule],
   providers: [
     ModelPrices,
     DayPartitionRepository,

@@ -36,6 +36,8 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       name text NOT NULL,
       description text,
       metadata json NOT NULL DEFAULT '{}',
+      -- rules by which the texts of traces, results and messages are masked before they are stored
+      masking json NOT NULL DEFAULT '[]',
       generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),

@@ -1,12 +1,24 @@
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
+import { AnyJsonObject, Nested, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
+import { MaskingRuleDto, RULES_MAX } from './masking-rule.dto';
+import type { WorkspaceEntity } from './workspace.entity';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class CreateWorkspaceDto extends DescribedBodyDto {
   /** Unique among the organization's workspaces that are not archived. */
   @IsName()
   name!: string;
+
+  /** Rules that mask the texts of telemetry, results and messages before they are stored. Default: none. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(RULES_MAX)
+  @Nested(() => MaskingRuleDto)
+  @ApiProperty({ type: [MaskingRuleDto], maxItems: RULES_MAX, nullable: true, required: false })
+  masking?: MaskingRuleDto[] | null;
 }
 
 /** A merge patch (RFC 7396). */
@@ -18,6 +30,14 @@ export class PatchWorkspaceDto extends DescribedPatchDto {
   @NotNull()
   @IsName()
   name?: string;
+
+  /** Replaces all rules. Null and `[]` turn masking off. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(RULES_MAX)
+  @Nested(() => MaskingRuleDto)
+  @ApiProperty({ type: [MaskingRuleDto], maxItems: RULES_MAX, nullable: true, required: false })
+  masking?: MaskingRuleDto[] | null;
 }
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
@@ -36,8 +56,13 @@ export class WorkspaceDto extends PlacedDto {
   description!: string | null;
   @AnyJsonObject()
   metadata!: object;
+  /** Rules that mask the texts of telemetry, results and messages before they are stored. */
+  @ApiProperty({ type: [MaskingRuleDto], maxItems: RULES_MAX })
+  masking!: MaskingRuleDto[];
 }
 
 export class WorkspacePageDto extends PageOf(WorkspaceDto) {}
 
-export const toWorkspaceDto = viewOf(WorkspaceDto);
+export const toWorkspaceDto = viewOf(WorkspaceDto, (row: WorkspaceEntity) => ({
+  masking: row.masking as unknown as MaskingRuleDto[],
+}));

@@ -21,6 +21,10 @@ export class WorkspaceEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 
+  /** A list of `StoredMaskingRule`. */
+  @JsonColumn()
+  masking!: RawJson;
+
   /** Raised by every change. */
   @Column('integer')
   generation!: number;

@@ -8,6 +8,7 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from '../accounts/account.service';
+import { storedRules } from './masking-rule.dto';
 import { MemberRepository } from './member.repository';
 import { PrincipalRepository } from '../accounts/principal.repository';
 import {
@@ -65,6 +66,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
       name: dto.name,
       description: dto.description ?? null,
       metadata: toRawJson(dto.metadata ?? {}),
+      masking: storedRules(dto.masking),
       generation: 1,
     });
   }
@@ -83,6 +85,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
       name: dto.name,
       description: dto.description,
       metadata: patchMetadata(row.metadata, dto.metadata),
+      masking: dto.masking === undefined ? undefined : storedRules(dto.masking),
     }));
   }
 

@@ -4,6 +4,7 @@ import type { Scope } from '#platform/auth';
 import { retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
 import { DayPartitions } from '../partitions/day-partitions';
+import type { RecordMasker } from '../masking/record-masker';
 import { EvaluationEvents } from '../evaluation-events/evaluation-event';
 import { changesOf, type SessionTrace } from './session-change';
 import { SessionWriteRepository } from './session-write.repository';
@@ -57,9 +58,15 @@ export class TraceWriter {
    * Prepares the spans of one export, with pauses.
    *
    * @param bytes size of the export
+   * @param masker has masked the spans; null if the workspace has no rules
    */
-  prepare(scope: Scope, spans: readonly OtlpSpan[], bytes: number): Generator<void, SpanRecord[]> {
-    return toSpanRecords(scope, spans, bytes, this.prices);
+  prepare(
+    scope: Scope,
+    spans: readonly OtlpSpan[],
+    bytes: number,
+    masker: RecordMasker | null = null,
+  ): Generator<void, SpanRecord[]> {
+    return toSpanRecords(scope, spans, bytes, this.prices, masker);
   }
 
   /** Stores exports of any workspaces in one transaction. When it returns, they are committed and can be read. */
