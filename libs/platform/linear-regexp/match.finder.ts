@@ -20,6 +20,11 @@ export interface StepBudget {
 
 class Exhausted extends Error {}
 
+/** Looks for literals that every match contains. */
+interface Prefilter {
+  eval(input: CountedText, position: number): boolean;
+}
+
 /**
  * Finds the matches of a pattern in texts, within a budget of steps. A search for all matches can be quadratic even without
  * backtracking, because each match may look ahead to the end of the text.
@@ -60,7 +65,8 @@ export class MatchFinder {
 
   /** Returns false if the text has no match. Uses the engine's automaton, which takes one step per character. */
   private mayMatch(input: CountedText): boolean {
-    const { prefilter, dfa } = this.engine;
+    const { dfa } = this.engine;
+    const prefilter = this.engine.prefilter as Prefilter | null;
     if (prefilter !== null && !prefilter.eval(input, 0)) return false;
     const before = dfa.stateCount;
     const matches = dfa.match(input, 0, UNANCHORED) as boolean | null;
