@@ -78,7 +78,7 @@ const isLocal = (unit: number): boolean =>
   isAlphanumeric(unit) || unit === 46 || unit === 37 || unit === 43 || unit === 45 || unit === 39;
 
 /** `+` and 8 to 15 digits (E.164). */
-const INTERNATIONAL = new RegExp(String.raw`${WORD_START}(?<!\+)\+\d(?:[ ./()\-]{0,2}\d){7,14}(?!\w)`, 'g');
+const INTERNATIONAL = new RegExp(String.raw`${WORD_START}(?<!\+)\+\d(?:[ ./()\-]{0,3}\d){7,14}(?!\w)`, 'g');
 
 /** Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. */
 const NORTH_AMERICAN = new RegExp(
@@ -101,11 +101,25 @@ const DATE = /^\d{1,2}[./-](?:0?[1-9]|[12]\d|3[01])[./-]\d{2,4}(?![./-]\d)/;
 export function findPhones(text: string, onMatch: OnMatch): void {
   if (text.includes('+')) each(INTERNATIONAL, text, onMatch);
   each(NORTH_AMERICAN, text, onMatch);
-  each(NATIONAL, text, (start, end) => {
-    const number = text.slice(start, end);
-    const { length } = number.replace(/\D/g, '');
-    if (length >= DIGITS_MIN && length <= DIGITS_MAX && !DATE.test(number)) onMatch(start, end);
-  });
+  NATIONAL.lastIndex = 0;
+  for (let match = NATIONAL.exec(text); match; match = NATIONAL.exec(text)) {
+    const length = nationalLength(match[0]);
+    if (length > 0) onMatch(match.index, match.index + length);
+    // if it is none, a number may begin with its next group of digits
+    NATIONAL.lastIndex = match.index + (length || /^\(?\d+/.exec(match[0])![0].length);
+  }
+}
+
+/** Returns the length of the longest phone number with which groups of digits begin, or 0. */
+function nationalLength(groups: string): number {
+  if (DATE.test(groups)) return 0;
+  let length = 0;
+  let digits = 0;
+  for (const { 0: group, index } of groups.matchAll(/\d+/g)) {
+    digits += group.length;
+    if (digits >= DIGITS_MIN && digits <= DIGITS_MAX) length = index + group.length;
+  }
+  return length;
 }
 
 function each(pattern: RegExp, text: string, onMatch: OnMatch): void {

@@ -23,7 +23,8 @@ describe('Masker', () => {
     ['+49 (0) 30 / 1234567', '[phone]'],
     ['(555) 234-5678 or 555.234.5678.', '[phone] or [phone].'],
     ['1-800-555-0199', '[phone]'],
-    ['030 1234567 089/1234567', '[phone]'],
+    ['030 1234567 089/1234567', '[phone] [phone]'],
+    ['01.12.2026 030 1234567', '01.12.2026 [phone]'],
     ['020 7946 0958; 01 23 45 67 89; (0151) 123 456 78', '[phone]; [phone]; [phone]'],
     [String.raw`call\n+49 30 901820\n030 901820-12`, String.raw`call\n[phone]\n[phone]`],
     // card numbers
@@ -40,9 +41,9 @@ describe('Masker', () => {
     ['Authorization: Bearer abcdefghijklmnop1234==', 'Authorization: Bearer [api_key]'],
     ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest', '[api_key]\nrest'],
     ['-----BEGIN PRIVATE KEY-----\\nMIIE\\nx', '[api_key]'],
-    // several that overlap
-    ['+4915112345678@example.com', '[email]'],
-    ['sk-abcdefghijklmnop1234@example.com', '[api_key]'],
+    // of several that overlap, the first and longest
+    ['+4915112345678@example.com', '[phone]'],
+    ['sk-abcdefghijklmnop1234@example.com', '[email]'],
   ])('masks %j', (text, expected) => {
     expect(ALL.start().text(text)).toBe(expected);
   });
