@@ -78,17 +78,20 @@ const isLocal = (unit: number): boolean =>
   isAlphanumeric(unit) || unit === 46 || unit === 37 || unit === 43 || unit === 45 || unit === 39;
 
 /** `+` and 8 to 15 digits (E.164). */
-const INTERNATIONAL = new RegExp(String.raw`${WORD_START}(?<!\+)\+\d(?:[ ./()\-]{0,3}\d){7,14}(?!\w)`, 'g');
+const INTERNATIONAL = new RegExp(
+  String.raw`\+(?<=${WORD_START}\+)(?<!\+\+)\d(?:[ ./()\-]{0,3}\d){7,14}(?!\w)`,
+  'g',
+);
 
 /** Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. */
 const NORTH_AMERICAN = new RegExp(
-  String.raw`${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
+  String.raw`(?=[\d(])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
   'g',
 );
 
 /** Numbers with a trunk prefix, with separators: 030 1234567, (0151) 123 456 78, 020 7946 0958, 01 23 45 67 89. */
 const NATIONAL = new RegExp(
-  String.raw`${NUMBER_START}\(?0\d{1,4}\)?(?:[ ./\-]{1,3}\d{2,8}){1,5}${NUMBER_END}`,
+  String.raw`(?=[0(])${NUMBER_START}\(?0\d{1,4}\)?(?:[ ./\-]{1,3}\d{2,8}){1,5}${NUMBER_END}`,
   'g',
 );
 const DIGITS_MIN = 9;
@@ -129,7 +132,7 @@ function each(pattern: RegExp, text: string, onMatch: OnMatch): void {
 }
 
 /** 13 digits, as the start of a card number. The first digits that card networks use are 2 to 6. */
-const CARD_START = new RegExp(String.raw`${NUMBER_START}[2-6](?:[ \-]?\d){12}`, 'g');
+const CARD_START = new RegExp(String.raw`[2-6](?<=${NUMBER_START}[2-6])(?:[ \-]?\d){12}`, 'g');
 const CARD_MAX = 19;
 
 /** Finds card numbers: 13 to 19 digits, also in groups, with a valid check digit (ISO/IEC 7812, Luhn). */
@@ -188,7 +191,7 @@ const SECRETS = new RegExp(
     // a JWT; it does not start within a run of its characters, because reading each run once keeps the time linear
     secret(
       'eyJ',
-      String.raw`[\w-]{8,}\.[\w-]{8,}\.[\w-]*`,
+      String.raw`[\w-]{12,}\.[\w-]{8,}\.[\w-]*`,
       WORD_START.replace(String.raw`[^\w]`, String.raw`[^\w-]`),
     ),
     secret('(?:[Bb]earer|BEARER) ', String.raw`[\w.~+/=-]{16,}`),
@@ -197,6 +200,29 @@ const SECRETS = new RegExp(
   'g',
 );
 
+/** Length of the shortest secret. Words of natural languages are rarely as long. */
+const SECRET_MIN = 15;
+
+/** The characters of secrets, by their code. */
+const IS_OF_SECRET = Uint8Array.from({ length: 128 }, (_, unit) =>
+  Number(/[\w.~+/=-]/.test(String.fromCharCode(unit))),
+);
+
+const isOfSecret = (text: string, at: number): boolean => IS_OF_SECRET[text.charCodeAt(at)] === 1;
+
+/** Returns whether a text has a word that is long enough for a secret. Reads only a few characters of shorter words. */
+function hasLongWord(text: string): boolean {
+  for (let at = SECRET_MIN - 1; at < text.length; at += SECRET_MIN) {
+    if (!isOfSecret(text, at)) continue;
+    let start = at;
+    while (start > 0 && at - start < SECRET_MIN && isOfSecret(text, start - 1)) start -= 1;
+    while (at + 1 < text.length && at + 1 - start < SECRET_MIN && isOfSecret(text, at + 1)) at += 1;
+    if (at + 1 - start >= SECRET_MIN) return true;
+  }
+  return false;
+}
+
+const PRIVATE_KEY = '-----BEGIN ';
 const KEY_END = '-----END ';
 const KEY_END_LINE = /-----END [A-Z ]{0,30}PRIVATE KEY-----/y;
 
@@ -205,6 +231,7 @@ const KEY_LINES = /(?:[\w+/=:,. -]|\\[nr]|[\r\n])*/y;
 
 /** Finds secrets: API keys of well-known providers and of this service, JWTs, bearer tokens and private keys. */
 export function findApiKeys(text: string, onMatch: OnMatch): void {
+  if (!hasLongWord(text) && !text.includes(PRIVATE_KEY)) return;
   let hasEnd = true;
   SECRETS.lastIndex = 0;
   for (let match = SECRETS.exec(text); match; match = SECRETS.exec(text)) {
