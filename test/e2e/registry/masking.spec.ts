@@ -172,7 +172,7 @@ describe('masking', () => {
       newSpan(
         traceId,
         { nothing: 'to mask' },
-        { parentSpanId: newSpanId(), startTimeUnixNano: `${TIME.slice(0, -1)}9` },
+        { parentSpanId: newSpanId(), startTimeUnixNano: `${TIME.slice(0, -4)}9000` },
       ),
     ];
     await exportSpans(admin, spans);
