@@ -15,6 +15,7 @@ import { bulkRecords, exportRecords, importRecords, listRecords, search } from '
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
+import { masking } from './cases/masking';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
 import { codeTargets, noopScorer, requestRuns, scoreBatch } from './cases/scoring';
@@ -47,6 +48,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'export-records': exportRecords,
   'import-records': importRecords,
   'export-traces': exportTraces,
+  masking,
   'time-to-readable': timeToReadable,
   'read-traces': readTraces,
   'trace-stats': traceStats,

@@ -6,14 +6,15 @@ import {
   newTraceId,
   protobufExport,
   SPAN_START,
+  type TestAttributes,
   type TestSpan,
 } from '../../libs/testing/otlp-export';
 import type { Bench } from '../bench';
 import { compare, median, timeCalls } from '../measure';
 
-const PER_CALL = 100;
+export const PER_CALL = 100;
 const PER_TRACE = 25;
-const CALLS = 120;
+export const CALLS = 120;
 const SPANS = CALLS * PER_CALL;
 const CLIENTS = [1, 4, 16];
 
@@ -33,14 +34,15 @@ const ATTRIBUTES = {
   'server.port': 443,
 };
 
-function messages(role: string, text: string, times: number): string {
+export function messages(role: string, text: string, times: number): string {
   return JSON.stringify([{ role, parts: [{ type: 'text', content: text.repeat(times) }] }]);
 }
 
-/** Returns agent runs of 25 spans each. */
-function spans(): TestSpan[] {
+/** Returns agent runs of 25 spans each. @param changes attributes to change */
+export function spans(changes: TestAttributes = {}): TestSpan[] {
+  const attributes = { ...ATTRIBUTES, ...changes };
   return Array.from({ length: PER_CALL / PER_TRACE }, newTraceId).flatMap((traceId) => {
-    const root = newSpan({ traceId, name: 'answer', attributes: ATTRIBUTES });
+    const root = newSpan({ traceId, name: 'answer', attributes });
     const children = Array.from({ length: PER_TRACE - 1 }, (_, i) => {
       const start = SPAN_START + BigInt(i) * 1_000_000n;
       return newSpan({
@@ -48,7 +50,7 @@ function spans(): TestSpan[] {
         parentSpanId: root.spanId,
         name: 'chat gpt-4o',
         start,
-        attributes: ATTRIBUTES,
+        attributes,
       });
     });
     return [root, ...children];
@@ -65,7 +67,7 @@ const ENCODINGS = {
   },
 } as const;
 
-const perSecond = (ms: number): number => (SPANS * 1000) / ms;
+export const perSecond = (ms: number): number => (SPANS * 1000) / ms;
 
 /**
  * Reads the rows of as many spans as a round sends, in PostgreSQL's binary COPY format, and creates a table like their

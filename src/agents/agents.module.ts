@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { McpServersModule } from '../mcp-servers';
+import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { SkillsModule } from '../skills';
 import { TelemetryModule } from '../telemetry';
@@ -25,6 +26,7 @@ import { AgentSessionService } from './sessions/session.service';
 @Module({
   imports: [
     TypeOrmModule.forFeature([AgentEntity, AgentSessionEntity, SessionMessageEntity]),
+    RegistryModule,
     ResourcesModule,
     TelemetryModule,
     SkillsModule,

@@ -3,6 +3,7 @@ export { ApiKeyService, expiryOf } from './service-accounts/api-key.service';
 export { KeyAllows } from './service-accounts/key-allow';
 export { ServiceAccountService } from './service-accounts/service-account.service';
 export { RetentionPolicy, type WorkspaceRetention } from './workspaces/retention-policy';
+export { WorkspaceMasking } from './workspaces/workspace-masking';
 export { WorkspaceRepository } from './workspaces/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';

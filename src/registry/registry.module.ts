@@ -34,6 +34,7 @@ import { MemberService } from './workspaces/member.service';
 import { RetentionPolicy } from './workspaces/retention-policy';
 import { RetentionRepository } from './workspaces/retention.repository';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
+import { WorkspaceMasking } from './workspaces/workspace-masking';
 import { WorkspaceRepository } from './workspaces/workspace.repository';
 import { WorkspaceService } from './workspaces/workspace.service';
 
@@ -50,6 +51,7 @@ const SERVICES = [
   SigningKeyService,
   OrgSigningService,
   RepoService,
+  WorkspaceMasking,
 ];
 
 const REPOSITORIES = [

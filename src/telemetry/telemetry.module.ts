@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ComputationModule } from '#platform/concurrency';
 import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
-import { UsageModule } from '../registry';
+import { RegistryModule, UsageModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { DeletedTraces } from './deletion/deleted-traces';
 import { ErasedUsers } from './traces/erased-users';
@@ -41,7 +41,7 @@ import { TraceWriter } from './traces/trace.writer';
 
 /** Stores and reads traces, logs and metrics, in the API and in the worker. */
 @Module({
-  imports: [ComputationModule, MetricsModule, ResourcesModule, SecretsModule, UsageModule],
+  imports: [ComputationModule, MetricsModule, RegistryModule, ResourcesModule, SecretsModule, UsageModule],
   providers: [
     ModelPrices,
     DayPartitionRepository,

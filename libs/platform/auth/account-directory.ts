@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import type { Masker } from '#platform/masking';
 import type { Allow, Role } from '#platform/scope';
 
 /** The account in an organization that a verified token names. */
@@ -38,6 +39,8 @@ export interface Account {
 /** The stored state of a workspace. */
 export interface WorkspaceState {
   readonly archived: boolean;
+  /** Masks its texts; null without rules. */
+  readonly masker: Masker | null;
 }
 
 /** An API key as stored, with the service account it belongs to. */

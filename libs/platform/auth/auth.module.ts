@@ -13,9 +13,9 @@ import { TokenVerifier } from './token-verifier';
 import { TrustedIssuers } from './trusted-issuers';
 import { WorkspaceScopes } from './workspace-scopes';
 
-/** The cache of principals and workspaces and its invalidation, for modules that change accounts. */
+/** The cache of principals and workspaces and its invalidation, for modules that change accounts or use what is cached. */
 @Module({
-  providers: [AccountCache, AccountChanges],
+  providers: [AccountCache, AccountChanges, AccountChangeListener],
   exports: [AccountCache, AccountChanges],
 })
 export class AccountChangesModule {}
@@ -39,7 +39,6 @@ export class AuthModule {
         TokenVerifier,
         Authenticator,
         BearerStrategy,
-        AccountChangeListener,
         WorkspaceScopes,
         Admission,
         { provide: APP_GUARD, useClass: AdmissionGuard },

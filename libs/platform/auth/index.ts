@@ -16,6 +16,7 @@ export {
   WORKSPACE_HEADER,
   WORKSPACE_REQUIRED,
 } from './access.decorator';
+export { AccountCache } from './account-cache';
 export { AccountChanges } from './account-changes';
 export {
   type Account,

@@ -37,7 +37,7 @@ export class WorkspaceScopes {
   ): Promise<EnteredWorkspace | null> {
     const scope = scopeWithin(principal, workspaceId, requestId);
     const workspace = scope && (await this.find(principal.orgId, workspaceId));
-    return scope && workspace ? { scope, archived: workspace.archived } : null;
+    return scope && workspace ? { ...workspace, scope } : null;
   }
 }
 

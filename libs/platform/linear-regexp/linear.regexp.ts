@@ -1,4 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js';
+import { MatchFinder } from './match.finder';
 import { estimateProgramSize } from './program.size';
 
 /** Longest pattern, in UTF-16 code units. */
@@ -73,6 +74,20 @@ export class LinearRegExp {
   /** Tells whether the pattern matches anywhere in the text. */
   test(text: string): boolean {
     return this.program.test(text);
+  }
+
+  /** Tells whether the pattern can match the empty text between two characters. */
+  matchesEmptyText(): boolean {
+    return ['', 'a', ' ', 'a a', '\n'].some((text) => {
+      const matcher = this.program.matcher(text);
+      while (matcher.find()) if (matcher.start() === matcher.end()) return true;
+      return false;
+    });
+  }
+
+  /** Returns what finds the matches of the pattern in texts. */
+  finder(): MatchFinder {
+    return new MatchFinder(this.program.re2(), this.programSize);
   }
 }
 

@@ -58,6 +58,17 @@ export class MessageRepository {
     );
   }
 
+  /** Returns the workspace of a session; null for an unknown session. */
+  async findWorkspace(scope: OrgScope, sessionId: string): Promise<string | null> {
+    const [row] = await this.database.query<{ workspace_id: string }>(
+      prepared(
+        'message.find-workspace',
+        sql`SELECT workspace_id FROM agent_sessions WHERE session_id = ${sessionId} AND org_id = ${scope.orgId}`,
+      ),
+    );
+    return row?.workspace_id ?? null;
+  }
+
   /**
    * Appends messages to an active session, in order, and counts them. Takes one statement, so that the rows of the
    * session and its workspace are locked only while it runs. Writes nothing and returns no rows if the session does not

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Batcher, SMALL_WRITES } from '#platform/concurrency';
+import { Batcher, LoadingCache, SMALL_WRITES } from '#platform/concurrency';
 import { toRawJson } from '#platform/json';
 import { type Page, toPage } from '#platform/paging';
 import { isDataError, orNotFound, problem } from '#platform/problem';
+import { WorkspaceMasking } from '../../registry';
 import { readableWorkspaces } from '../../resources';
 import {
   type CreateMessageDto,
@@ -18,6 +19,10 @@ import { AgentSessionService } from './session.service';
 
 /** The maximum number of attempts to add a message, because its session may be reopened in between. */
 const ATTEMPTS = 3;
+
+/** How long, and for how many sessions, a process remembers the workspace. */
+const SESSION_CACHE_MS = 60_000;
+const SESSION_CACHE_MAX = 10_000;
 
 interface NewMessage {
   scope: OrgScope;
@@ -38,9 +43,16 @@ export class MessageService {
     isOfOneItem: isDataError,
   });
 
+  /** The workspaces of sessions, which never change. */
+  private readonly workspaces = new LoadingCache<string | null>({
+    lifetimeMs: (workspaceId) => (workspaceId === null ? 0 : SESSION_CACHE_MS),
+    max: SESSION_CACHE_MAX,
+  });
+
   constructor(
     private readonly sessions: AgentSessionService,
     private readonly messages: MessageRepository,
+    private readonly masking: WorkspaceMasking,
   ) {}
 
   /** Appends a message to a session. Errors: those of `AgentSessionService.checkAcceptsMessages`. */
@@ -50,6 +62,7 @@ export class MessageService {
     dto: CreateMessageDto,
     signal: AbortSignal,
   ): Promise<MessageDto> {
+    await this.mask(scope, sessionId, dto);
     const workspaceIds = readableWorkspaces(scope, SESSION_WRITERS);
     const message = { scope, workspaceIds, sessionId, dto };
     const key = [scope.orgId, scope.principalId, sessionId, workspaceIds];
@@ -62,6 +75,22 @@ export class MessageService {
       await this.sessions.checkAcceptsMessages(scope, sessionId);
     }
     throw problem.conflict('The session changed during the request. Try again.');
+  }
+
+  /** Masks the texts of a message. Errors: those of `AgentSessionService.checkAcceptsMessages`. */
+  private async mask(scope: OrgScope, sessionId: string, dto: CreateMessageDto): Promise<void> {
+    const { orgId } = scope;
+    const workspaceId = await this.workspaces.find(`${orgId} ${sessionId}`, () =>
+      this.messages.findWorkspace(scope, sessionId),
+    );
+    if (workspaceId === null) {
+      await this.sessions.checkAcceptsMessages(scope, sessionId);
+      return this.mask(scope, sessionId, dto);
+    }
+    const masking = await this.masking.start({ orgId, workspaceId });
+    if (!masking) return;
+    dto.content = masking.json(dto.content, 'content');
+    dto.tool_calls = masking.json(dto.tool_calls, 'tool_calls');
   }
 
   /** Adds messages of one caller to one session. Returns null for each if the session does not accept messages. */

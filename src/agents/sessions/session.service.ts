@@ -17,6 +17,7 @@ import {
   stamps,
   narrowScope,
 } from '../../resources';
+import { WorkspaceMasking } from '../../registry';
 import { SessionService, type SessionTraceListQueryDto, type ScoredTraceDto } from '../../telemetry';
 import type { AgentEntity } from '../agents/agent.entity';
 import { AgentRepository } from '../agents/agent.repository';
@@ -30,6 +31,9 @@ import {
 } from './session.dto';
 import { type AgentSessionEntity, SESSION_READERS, SESSION_WRITERS } from './session.entity';
 import { AgentSessionRepository } from './session.repository';
+
+/** Longest title, in characters. */
+const TITLE_MAX = 255;
 
 const SESSION: ResourceKind<AgentSessionEntity, AgentSessionDto> = {
   noun: 'session',
@@ -49,6 +53,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     private readonly agents: AgentRepository,
     private readonly messages: MessageRepository,
     private readonly traces: SessionService,
+    private readonly masking: WorkspaceMasking,
   ) {
     super(kit, sessions, SESSION);
     kit.references.add({
@@ -64,7 +69,8 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
    * Starts a session with an agent, pinned to the newest version or to an earlier one. The prompt is its first message.
    * Errors: 404 for the agent; 403; 409 if the agent or its workspace is archived; 400 for an unknown version.
    */
-  create(scope: OrgScope, agentId: string, dto: CreateSessionDto): Promise<Versioned<AgentSessionDto>> {
+  async create(scope: OrgScope, agentId: string, dto: CreateSessionDto): Promise<Versioned<AgentSessionDto>> {
+    await this.mask(scope, await this.agents.find(scope, agentId), dto);
     return this.transaction(scope, async (tx) => {
       const locked = await this.agents.lock(tx, scope, agentId, 'share');
       const agent = this.kit.access.admit(scope, locked, 'agent', agentId, SESSION_WRITERS);
@@ -85,12 +91,13 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     return page;
   }
 
-  patch(
+  async patch(
     scope: OrgScope,
     id: string,
     dto: PatchSessionDto,
     ifMatch?: string,
   ): Promise<Versioned<AgentSessionDto>> {
+    await this.mask(scope, await this.sessions.find(scope, id), dto);
     return this.change(scope, id, dto, ifMatch, (row) => ({
       title: dto.title,
       session_status: dto.session_status,
@@ -169,6 +176,19 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     if (await this.agents.versions.find(scope.orgKey, agent_id, ordinal, tx)) return;
     const detail = `is not a version of the agent. The newest version is ${newest}.`;
     throw problem.invalidField('/version_ordinal', detail);
+  }
+
+  /** Masks the texts of a body by the rules of the workspace that its agent or session belongs to. */
+  private async mask(
+    { orgId }: OrgScope,
+    owner: AgentEntity | AgentSessionEntity | null,
+    dto: CreateSessionDto | PatchSessionDto,
+  ): Promise<void> {
+    const masking = owner && (await this.masking.start({ orgId, workspaceId: owner.workspace_id }));
+    if (!masking) return;
+    if (dto.prompt) dto.prompt = masking.text(dto.prompt, 'prompt');
+    if (dto.title) dto.title = masking.text(dto.title, 'title').slice(0, TITLE_MAX);
+    dto.metadata = masking.json(dto.metadata, 'metadata');
   }
 
   protected override rolesFor(action: ResourceAction, row: AgentSessionEntity | null): AnyOf {

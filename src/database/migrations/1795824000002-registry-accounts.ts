@@ -38,6 +38,8 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       metadata json NOT NULL DEFAULT '{}',
       -- for how many days it keeps its data: the members of the API that are set
       retention json NOT NULL DEFAULT '{}',
+      -- rules by which the texts of traces, results and messages are masked before they are stored
+      masking json NOT NULL DEFAULT '[]',
       generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),

@@ -63,6 +63,8 @@ export class Telemetry1795824000005 extends SqlMigration {
       arrived_at timestamptz DEFAULT clock_timestamp(),
       span_count integer NOT NULL,
       error_count integer NOT NULL,
+      -- number of values that were masked in its spans
+      masked_count bigint NOT NULL DEFAULT 0,
       -- sums over model calls, each of which counts once; numeric, so that the order of additions does not matter
       input_tokens bigint,
       output_tokens bigint,

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { RegistryModule } from '../../registry';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { DatasetsModule } from '../datasets';
@@ -33,6 +34,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
 @Module({
   imports: [
     DatasetsModule,
+    RegistryModule,
     ResourcesModule,
     ScorersModule,
     ScoresModule,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountStatus, Allow, Role, WorkspaceState } from '#platform/auth';
+import type { AccountStatus, Allow, Role } from '#platform/auth';
 import { Database, prepared, type Sql, sql, type Tx } from '#platform/db';
+import type { RawJson } from '#platform/json';
 
 /** An account with its memberships, as needed for authentication. */
 export interface AccountRow {
@@ -22,6 +23,12 @@ export interface KeyHolderRow extends AccountRow {
   expires_at: Date | null;
   org_id: string;
   service_account_id: string;
+}
+
+export interface WorkspaceRow {
+  archived: boolean;
+  /** A list of `MaskingRule`. */
+  masking: RawJson;
 }
 
 const membershipsOf = (principalId: Sql): Sql => sql`
@@ -91,11 +98,11 @@ export class AccountDirectoryRepository {
     return row?.revoked === true;
   }
 
-  async findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+  async findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceRow | null> {
     const statement = sql`
-      SELECT archived_at IS NOT NULL AS archived FROM workspaces
+      SELECT archived_at IS NOT NULL AS archived, masking FROM workspaces
       WHERE workspace_id = ${workspaceId} AND org_id = ${orgId}`;
-    const [row] = await this.database.query<WorkspaceState>(prepared('auth-find-workspace', statement));
+    const [row] = await this.database.query<WorkspaceRow>(prepared('auth-find-workspace', statement));
     return row ?? null;
   }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { JWK } from 'jose';
+import { LRUCache } from 'lru-cache';
 import {
   type Account,
   AccountDirectory,
@@ -14,6 +15,8 @@ import { withDeadline } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
+import type { RawJson } from '#platform/json';
+import { Masker, type MaskingRule } from '#platform/masking';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
 import { AuditLog } from '../../resources';
 import { keyIdOf } from '../tokens/token-id';
@@ -22,11 +25,16 @@ import { AccountDirectoryRepository, type AccountRow } from './account-directory
 import { ApiKeySecrets } from '../service-accounts/api-key-secret';
 import { USER_ID } from '../users/user.dto';
 
+/** Number of sets of masking rules that stay compiled. Each of their patterns can take 256 KiB. */
+const CACHED_MASKERS = 100;
+
 /** Looks up accounts for authentication, each with one query. */
 @Injectable()
 export class AccountDirectoryService extends AccountDirectory {
   private readonly ownIssuer: string;
   private readonly timeoutMs: number;
+  /** By their rules as JSON, because compiling patterns takes milliseconds. */
+  private readonly maskers = new LRUCache<string, Masker>({ max: CACHED_MASKERS });
 
   constructor(
     environment: Environment,
@@ -93,8 +101,20 @@ export class AccountDirectoryService extends AccountDirectory {
     return issuer === this.ownIssuer && jti !== null ? keyIdOf(jti) : null;
   }
 
-  findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
-    return this.read(() => this.accounts.findWorkspace(orgId, workspaceId));
+  async findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+    const row = await this.read(() => this.accounts.findWorkspace(orgId, workspaceId));
+    return row && { archived: row.archived, masker: this.maskerOf(row.masking) };
+  }
+
+  /** Returns the masker of some rules; null without rules. */
+  private maskerOf(rules: RawJson): Masker | null {
+    if (rules.text === '[]') return null;
+    let masker = this.maskers.get(rules.text);
+    if (!masker) {
+      masker = new Masker(rules.parse() as MaskingRule[]);
+      this.maskers.set(rules.text, masker);
+    }
+    return masker;
   }
 
   ownKeys(): Promise<JWK[]> {

@@ -1,7 +1,9 @@
-import { IsOptional } from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import { AnyJsonObject, Nested, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
+import { MaskingRuleDto, RULES_MAX } from './masking-rule.dto';
 import { RetentionDto, toRetentionDto } from './retention.dto';
 import type { WorkspaceEntity } from './workspace.entity';
 
@@ -15,6 +17,13 @@ export class CreateWorkspaceDto extends DescribedBodyDto {
   @IsOptional()
   @Nested(() => RetentionDto)
   retention?: RetentionDto | null;
+  /** Rules that mask the texts of telemetry, results and messages before they are stored. Default: none. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(RULES_MAX)
+  @Nested(() => MaskingRuleDto)
+  @ApiProperty({ type: [MaskingRuleDto], maxItems: RULES_MAX, nullable: true, required: false })
+  masking?: MaskingRuleDto[] | null;
 }
 
 /** A merge patch (RFC 7396). */
@@ -31,6 +40,13 @@ export class PatchWorkspaceDto extends DescribedPatchDto {
   @IsOptional()
   @Nested(() => RetentionDto)
   retention?: RetentionDto | null;
+  /** Replaces all rules. Null and `[]` turn masking off. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(RULES_MAX)
+  @Nested(() => MaskingRuleDto)
+  @ApiProperty({ type: [MaskingRuleDto], maxItems: RULES_MAX, nullable: true, required: false })
+  masking?: MaskingRuleDto[] | null;
 }
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
@@ -50,10 +66,14 @@ export class WorkspaceDto extends PlacedDto {
   @AnyJsonObject()
   metadata!: object;
   retention!: RetentionDto;
+  /** Rules that mask the texts of telemetry, results and messages before they are stored. */
+  @ApiProperty({ type: [MaskingRuleDto], maxItems: RULES_MAX })
+  masking!: MaskingRuleDto[];
 }
 
 export class WorkspacePageDto extends PageOf(WorkspaceDto) {}
 
-export const toWorkspaceDto = viewOf(WorkspaceDto, ({ retention }: Pick<WorkspaceEntity, 'retention'>) => ({
-  retention: toRetentionDto(retention),
+export const toWorkspaceDto = viewOf(WorkspaceDto, (row: WorkspaceEntity) => ({
+  retention: toRetentionDto(row.retention),
+  masking: row.masking as unknown as MaskingRuleDto[],
 }));

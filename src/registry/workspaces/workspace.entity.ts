@@ -24,6 +24,9 @@ export class WorkspaceEntity extends ArchivableEntity {
   /** The members of `RetentionDto` that are set. */
   @JsonColumn()
   retention!: RawJson;
+  /** A list of `StoredMaskingRule`. */
+  @JsonColumn()
+  masking!: RawJson;
 
   /** Raised by every change. */
   @Column('integer')

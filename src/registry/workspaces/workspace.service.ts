@@ -8,6 +8,7 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { type ErasureEntity, requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from '../accounts/account.service';
+import { storedRules } from './masking-rule.dto';
 import { MemberRepository } from './member.repository';
 import { patchRetention } from './retention.dto';
 import { RetentionPolicy } from './retention-policy';
@@ -71,6 +72,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
       description: dto.description ?? null,
       metadata: toRawJson(dto.metadata ?? {}),
       retention: patchRetention(new RawJson('{}'), dto.retention),
+      masking: storedRules(dto.masking),
       generation: 1,
     });
   }
@@ -92,6 +94,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
       description: dto.description,
       metadata: patchMetadata(row.metadata, dto.metadata),
       retention: patchRetention(row.retention, dto.retention),
+      masking: dto.masking === undefined ? undefined : storedRules(dto.masking),
     }));
   }
 

@@ -4,6 +4,7 @@ import { workspaceScope } from '#platform/auth';
 import { ComputationPool } from '#platform/concurrency';
 import { readEnvironment } from '#platform/config';
 import { Metrics } from '#platform/metrics';
+import type { WorkspaceMasking } from '../../registry';
 import { ExportMetrics } from './export.metrics';
 import { ExportLimiter, ExportQueue, ExportResources } from './export-queue';
 import { JsonReader } from './json-reader';
@@ -28,6 +29,7 @@ function queue() {
       new ExportMetrics(new Metrics()),
       limiter,
       new JsonReader(new ComputationPool()),
+      { start: () => Promise.resolve(null) } as unknown as WorkspaceMasking,
       environment,
     ),
     {
@@ -42,6 +44,9 @@ function queue() {
         unpack: () => {
           throw new Error('No test reads JSON in a thread.');
         },
+      },
+      mask: () => {
+        throw new Error('No test has rules.');
       },
       *addRepeated(repeated, sketch) {
         repeated.add(sketch, () => ' '.repeat(sketch.repeated ?? 0));

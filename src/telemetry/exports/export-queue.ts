@@ -13,6 +13,8 @@ import { FairLimiter, Batcher, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { isLockTimeout, Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { RefusedCounts } from '../deletion/refusals';
+import { WorkspaceMasking } from '../../registry';
+import { RecordMasker } from '../masking/record-masker';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { ExportMetrics, type Signal } from './export.metrics';
 import { JsonReader } from './json-reader';
@@ -62,6 +64,8 @@ interface ReceivedExport {
   body: OtlpBody;
   /** The request, if a worker thread has decoded it. Cleared when it is unpacked, to free its memory. */
   packed: PackedRequest | undefined;
+  /** Masks the records; null if the workspace has no rules. */
+  masker: RecordMasker | null;
 }
 
 /** A decoded export. */
@@ -75,6 +79,8 @@ interface DecodedExport<Ready> extends ReceivedExport {
 export interface ExportRules<Request extends DecodedRequest, Ready> {
   signal: Signal;
   decoder: Pick<RequestDecoder<never, Request>, 'steps' | 'unpack'>;
+  /** Masks the records of an export in place, in steps. */
+  mask(masker: RecordMasker, request: Request): Generator<void, void>;
   /** Adds the parts of an export that are stored more often than sent, in steps. */
   addRepeated(repeated: RepeatedBytes, request: Request): Generator<void, void>;
   /** Returns, in steps, the warnings of the response about records that are stored nevertheless. */
@@ -109,6 +115,7 @@ export class ExportResources {
     readonly metrics: ExportMetrics,
     readonly limiter: ExportLimiter,
     readonly jsonReader: JsonReader,
+    readonly masking: WorkspaceMasking,
     private readonly environment: Environment,
   ) {}
 
@@ -150,7 +157,8 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
   }
 
   private async storeExport(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
-    const { limiter, limits, jsonReader } = this.resources;
+    const { limiter, limits, jsonReader, masking } = this.resources;
+    const rules = await masking.start(scope);
     const { bytes, encoding } = body;
     const isForThread = encoding === 'json' && bytes.length > JSON_AT_ONCE_BYTES;
     const sent: ReceivedExport = {
@@ -161,6 +169,7 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
             jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }),
           )
         : undefined,
+      masker: rules && new RecordMasker(rules),
     };
     if (bytes.length <= GROUPED_BYTES) {
       return this.groups.add([scope.orgId, scope.workspaceId], sent, signal);
@@ -206,6 +215,8 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
       : decoder.steps(bytes, encoding, this.resources.limits);
     const request = await convertDecodeErrors(inSlices(steps));
     sent.packed = undefined;
+    // before anything is read from the records
+    if (sent.masker) await inSlices(this.rules.mask(sent.masker, request));
     const repeated = new RepeatedBytes();
     await convertDecodeErrors(inSlices(this.rules.addRepeated(repeated, request)));
     const { rejected, recordCount } = request;

@@ -53,6 +53,12 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
     super(resources, {
       signal: 'logs',
       decoder: REQUEST_DECODERS.logs,
+      *mask(masker, { logRecords }) {
+        for (const record of logRecords) {
+          masker.logRecord(record);
+          yield;
+        }
+      },
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
       warnings: ({ logRecords }, scope) => warningsForLogs(scope, logRecords),
       *prepare({ logRecords }, { scope, body }) {

@@ -38,6 +38,12 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest, Expo
     super(resources, {
       signal: 'metrics',
       decoder: REQUEST_DECODERS.metrics,
+      *mask(masker, { dataPoints }) {
+        for (const point of dataPoints) {
+          masker.dataPoint(point);
+          yield;
+        }
+      },
       *addRepeated(repeated, { dataPoints }) {
         yield* repeated.addSources(dataPoints.map(({ metric }) => metric));
         for (const { metric } of dataPoints) {

@@ -12,7 +12,7 @@ const ROLES_OF_INPUT = {
   'gen_ai.assistant.message': 'assistant',
   'gen_ai.tool.message': 'tool',
 };
-const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
+export const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
 
 const OPERATION_DETAILS = 'gen_ai.client.inference.operation.details';
 

@@ -2,6 +2,7 @@ import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
 import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluation-event';
+import type { RecordMasker } from '../masking/record-masker';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { previewOf } from '../span-mapping/content-preview';
 import { AGENT_VERSION } from '../span-mapping/meaning.table';
@@ -50,6 +51,8 @@ export interface SpanRecord {
   isStep: boolean;
   /** Whether the span itself names the version in `fields`, rather than its service. */
   namesVersion: boolean;
+  /** Number of values that were masked. */
+  maskedCount: number;
   /** Null unless the span is a root. */
   root: RootView | null;
   /** The scores that the span reports. */
@@ -65,18 +68,22 @@ const SLAB_BYTES = 64 * 1024;
  * Prepares the spans of one export, with pauses.
  *
  * @param bytes size of the export
+ * @param masker has masked the spans; null if nothing was masked
  */
 export function* toSpanRecords(
   scope: Scope,
   spans: readonly OtlpSpan[],
   bytes: number,
   prices: ModelPrices,
+  masker: RecordMasker | null = null,
 ): Generator<void, SpanRecord[]> {
   const sources = new SourceCache();
   const texts = new TextSlab(Math.min(bytes, SLAB_BYTES));
   const records: SpanRecord[] = [];
   for (const span of spans) {
-    records.push(toSpanRecord(scope, span, prices, sources.sourceOf(span), texts));
+    records.push(
+      toSpanRecord(scope, span, prices, sources.sourceOf(span), texts, masker?.countOf(span) ?? 0),
+    );
     yield;
   }
   nameAsAnswered(records, prices);
@@ -145,6 +152,7 @@ function toSpanRecord(
   prices: ModelPrices,
   source: Source,
   texts: TextSlab,
+  maskedCount: number,
 ): SpanRecord {
   const read = readSpanFields(span);
   const fields = namedAsRequested(span, read, prices);
@@ -178,6 +186,7 @@ function toSpanRecord(
     costUsd,
     isStep,
     namesVersion: span.attributes[AGENT_VERSION] !== undefined,
+    maskedCount,
     root: parentSpanId === null ? rootView(span, isStep ? fields.costUsd : null) : null,
     scores: scoresInSpan(scope, span),
     content: {

@@ -60,6 +60,8 @@ export interface TraceAggregate extends UsageLevels {
   endedAt: bigint;
   spanCount: number;
   errorCount: number;
+  /** Number of values that were masked. */
+  maskedCount: number;
   /** Sorted. */
   models: string[];
   /** By model. */
@@ -157,6 +159,7 @@ const emptyTrace = ({ workspaceId, span, startedAt, endedAt }: SpanRecord): Trac
   endedAt,
   spanCount: 0,
   errorCount: 0,
+  maskedCount: 0,
   ...noUsageLevels(),
   unpricedStepCount: 0,
   usageStates: new Map(),
@@ -178,6 +181,7 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   if (record.startedAt < trace.startedAt) trace.startedAt = record.startedAt;
   if (record.endedAt > trace.endedAt) trace.endedAt = record.endedAt;
   trace.spanCount += 1;
+  trace.maskedCount += record.maskedCount;
   if (record.span.status.code === 'error') trace.errorCount += 1;
 }
 

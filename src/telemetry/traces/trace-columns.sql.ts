@@ -48,7 +48,7 @@ export const MEASURES = {
 
 /** The columns of a trace `t` for a `TraceSummary`. */
 export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
-  ${MEASURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
+  ${MEASURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count, t.masked_count,
   ${MEASURES.input_tokens} AS input_tokens, ${MEASURES.output_tokens} AS output_tokens,
   ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version,
   t.user_id, t.environment, t.tags, t.prompt_name, t.prompt_version, t.input_preview, t.output_preview`);

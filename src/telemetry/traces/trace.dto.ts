@@ -54,6 +54,9 @@ export class TraceDto extends BaseTraceDto {
   agent_version!: string | null;
   /** When the last of its spans ended. */
   ended_at!: Date;
+  /** Number of values in its spans that were masked, by the rules of the workspace. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  masked_count!: number;
   /** `error` if at least one span has an error. */
   @ApiProperty({ enum: TRACE_STATUSES })
   status!: string;

@@ -140,12 +140,18 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
     super(resources, {
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
+      *mask(masker, { spans }) {
+        for (const span of spans) {
+          masker.span(span);
+          yield;
+        }
+      },
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       warnings: ({ spans }, scope) => warningsForSpans(scope, spans),
-      prepare: ({ spans }, { scope, body }) => {
+      prepare: ({ spans }, { scope, body, masker }) => {
         quota.reserve(scope.orgId, spans.length);
         reserved.set(body, spans.length);
-        return writer.prepare(scope, spans, body.bytes.length);
+        return writer.prepare(scope, spans, body.bytes.length, masker);
       },
       store: async (exports) => {
         const refused = await writer.write(exports.map(({ ready }) => ready));

@@ -6,6 +6,7 @@ import { Database, type Tx } from '#platform/db';
 import { type RefusalReason, Refusals } from '../deletion/refusals';
 import { isDeadlock } from '#platform/problem';
 import { DayPartitions } from '../partitions/day-partitions';
+import type { RecordMasker } from '../masking/record-masker';
 import { EvaluationEvents } from '../evaluation-events/evaluation-event';
 import { changesOf, type SessionTrace } from './session-change';
 import { SessionWriteRepository } from './session-write.repository';
@@ -67,9 +68,15 @@ export class TraceWriter {
    * Prepares the spans of one export, with pauses.
    *
    * @param bytes size of the export
+   * @param masker has masked the spans; null if the workspace has no rules
    */
-  prepare(scope: Scope, spans: readonly OtlpSpan[], bytes: number): Generator<void, SpanRecord[]> {
-    return toSpanRecords(scope, spans, bytes, this.prices);
+  prepare(
+    scope: Scope,
+    spans: readonly OtlpSpan[],
+    bytes: number,
+    masker: RecordMasker | null = null,
+  ): Generator<void, SpanRecord[]> {
+    return toSpanRecords(scope, spans, bytes, this.prices, masker);
   }
 
   /**

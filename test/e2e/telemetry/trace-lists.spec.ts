@@ -50,6 +50,7 @@ describe('the list of traces', () => {
       duration_ms: 5,
       span_count: 1,
       error_count: 1,
+      masked_count: 0,
       status: 'error',
       input_tokens: 7,
       output_tokens: 9,

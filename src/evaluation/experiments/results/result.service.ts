@@ -35,6 +35,7 @@ import {
   References,
   toItemProblem,
 } from '../../../resources';
+import { WorkspaceMasking } from '../../../registry';
 import { CaseRules, checkScorers } from './case-rules';
 import {
   type BulkResultItemDto,
@@ -51,6 +52,7 @@ import {
 import type { Result, ResultRow } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
 import type { ResultListQueryDto } from './result-query.dto';
+import { maskResult } from './result-masking';
 import { type PlannedResult, planner } from './result-plan';
 import { ResultRepository } from './result.repository';
 
@@ -122,6 +124,7 @@ export class ResultService {
     private readonly lists: ResultListRepository,
     private readonly references: References,
     private readonly audit: AuditLog,
+    private readonly masking: WorkspaceMasking,
   ) {}
 
   /**
@@ -135,6 +138,7 @@ export class ResultService {
     signal: AbortSignal,
   ): Promise<CreatedResult> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
+    maskResult(await this.masking.start(scope), dto);
     const result = { scope, experimentId, dto };
     const isSmall = valueErrors(dto, '').length === 0 && lengthOf(dto) <= SMALL_WRITES.length;
     const key = [scope.workspaceId, scope.principalId, experimentId, dto.on_conflict];
@@ -188,7 +192,10 @@ export class ResultService {
    */
   async createBulk(scope: Scope, experimentId: string, dto: BulkResultsDto): Promise<BulkResultItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const items = dto.items.map((item) => checkItem(() => validateBody(ResultFieldsDto, item)));
+    const masking = await this.masking.start(scope);
+    const items = dto.items.map((item) =>
+      checkItem(() => maskResult(masking, validateBody(ResultFieldsDto, item))),
+    );
     const outcomes = await this.database.transaction((tx) => this.write(tx, scope, experimentId, dto, items));
     return outcomes.map((outcome, index) =>
       outcome instanceof Problem
@@ -213,6 +220,7 @@ export class ResultService {
     dto: PatchResultDto,
     ifMatch?: string,
   ): Promise<Versioned<ResultDto>> {
+    maskResult(await this.masking.start(scope), dto);
     return this.database.transaction(async (tx) => {
       const experiment = await this.results.lockExperiment(tx, scope, experimentId);
       const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));

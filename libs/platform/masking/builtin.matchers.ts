@@ -1,0 +1,253 @@
+/** Receives the place of a value to mask. */
+export type OnMatch = (start: number, end: number) => void;
+
+/** The kinds of values that the service can find without a pattern. */
+export const BUILTINS = ['email', 'phone', 'card', 'api_key'] as const;
+export type Builtin = (typeof BUILTINS)[number];
+
+// All quantifiers are bounded or repeat one class of characters, so that no search backtracks: the time is linear.
+
+/**
+ * The start of a word. Texts are often JSON within a string, where an escape such as `\n` or `\u00e4` precedes a word without
+ * belonging to it.
+ */
+const WORD_START = String.raw`(?<=^|[^\w]|\\[nrtbf]|\\u[0-9a-fA-F]{4})`;
+
+/** Like `WORD_START`, but not after a `.`, `-` or `/` either, which join numbers to dates, versions, ids and paths. */
+const NUMBER_START = String.raw`(?<=^|[^\w.\-/+]|\\[nrtbf]|\\u[0-9a-fA-F]{4})`;
+
+/** Not within a longer number, id, date, version or time. */
+const NUMBER_END = String.raw`(?![\w]|[.\-/:]\d|-\w)`;
+
+/** Whether a text has enough digits, or a `+` before digits, for a phone or card number. */
+const DIGITS = /\d(?:[ ./()-]{0,3}\d){8}|\+\d/;
+
+export const mayHaveNumbers = (text: string): boolean => DIGITS.test(text);
+
+/** Longest local part and domain of an address, in characters (RFC 5321). */
+const LOCAL_MAX = 64;
+const DOMAIN_MAX = 255;
+
+/** A domain whose last label consists of letters. */
+const DOMAIN =
+  /(?:[a-z0-9\u00c0-\u052f](?:[a-z0-9\u00c0-\u052f-]{0,61})\.){1,10}(?:xn--[a-z0-9-]{2,59}|[a-z\u00c0-\u052f]{2,63})/iy;
+
+/** Finds e-mail addresses. Every address has an `@`, so only its surroundings are read. */
+export function findEmails(text: string, onMatch: OnMatch): void {
+  let last = 0;
+  for (let at = text.indexOf('@', 1); at > 0; at = text.indexOf('@', at + 1)) {
+    const start = localStart(text, at, Math.max(last, at - LOCAL_MAX));
+    if (start === at) continue;
+    DOMAIN.lastIndex = at + 1;
+    const domain = DOMAIN.exec(text);
+    if (!domain || domain[0].length > DOMAIN_MAX) continue;
+    last = DOMAIN.lastIndex;
+    onMatch(start, last);
+  }
+}
+
+/** Returns where the local part of an address starts, at the earliest at `from`. Returns `at` without one. */
+function localStart(text: string, at: number, from: number): number {
+  let start = at;
+  while (start > from) {
+    const unit = text.charCodeAt(start - 1);
+    if (isLocal(unit)) start -= 1;
+    else break;
+  }
+  // the letters of an escape in JSON, such as \n or \u00e4, belong to the character that it stands for
+  if (text[start - 1] === '\\' && start > 0) {
+    const escape = /^(?:u[0-9a-f]{4}|[nrtbf])/i.exec(text.slice(start, Math.min(start + 5, at)));
+    const letter = escape && escape[0].length === 5 && isLocal(Number.parseInt(escape[0].slice(1), 16));
+    if (letter) return localStart(text, start - 1, from);
+    start += escape?.[0].length ?? 0;
+  }
+  while (start < at && !isAlphanumeric(text.charCodeAt(start))) start += 1;
+  return start;
+}
+
+const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
+
+const isAlphanumeric = (unit: number): boolean =>
+  isDigit(unit) || (unit >= 65 && unit <= 90) || (unit >= 97 && unit <= 122) || unit === 95 || isLetter(unit);
+
+/** Latin, Greek and Cyrillic letters beyond ASCII. Scripts without spaces between words are not part of an address. */
+const isLetter = (unit: number): boolean => unit >= 0xc0 && unit <= 0x52f;
+
+/** The characters of local parts: letters, digits, and `.`, `_`, `%`, `+`, `-`, `'`. */
+const isLocal = (unit: number): boolean =>
+  isAlphanumeric(unit) || unit === 46 || unit === 37 || unit === 43 || unit === 45 || unit === 39;
+
+/** `+` and 8 to 15 digits (E.164). */
+const INTERNATIONAL = new RegExp(
+  String.raw`\+(?<=${WORD_START}\+)(?<!\+\+)\d(?:[ ./()\-]{0,3}\d){7,14}(?!\w)`,
+  'g',
+);
+
+/** Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. */
+const NORTH_AMERICAN = new RegExp(
+  String.raw`(?=[\d(])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
+  'g',
+);
+
+/** Numbers with a trunk prefix, with separators: 030 1234567, (0151) 123 456 78, 020 7946 0958, 01 23 45 67 89. */
+const NATIONAL = new RegExp(
+  String.raw`(?=[0(])${NUMBER_START}\(?0\d{1,4}\)?(?:[ ./\-]{1,3}\d{2,8}){1,5}${NUMBER_END}`,
+  'g',
+);
+const DIGITS_MIN = 9;
+const DIGITS_MAX = 12;
+
+/** A date, which may be followed by a time. */
+const DATE = /^\d{1,2}[./-](?:0?[1-9]|[12]\d|3[01])[./-]\d{2,4}(?![./-]\d)/;
+
+/** Finds phone numbers: international ones, and national ones with separators. */
+export function findPhones(text: string, onMatch: OnMatch): void {
+  if (text.includes('+')) each(INTERNATIONAL, text, onMatch);
+  each(NORTH_AMERICAN, text, onMatch);
+  NATIONAL.lastIndex = 0;
+  for (let match = NATIONAL.exec(text); match; match = NATIONAL.exec(text)) {
+    const length = nationalLength(match[0]);
+    if (length > 0) onMatch(match.index, match.index + length);
+    // if it is none, a number may begin with its next group of digits
+    NATIONAL.lastIndex = match.index + (length || /^\(?\d+/.exec(match[0])![0].length);
+  }
+}
+
+/** Returns the length of the longest phone number with which groups of digits begin, or 0. */
+function nationalLength(groups: string): number {
+  if (DATE.test(groups)) return 0;
+  let length = 0;
+  let digits = 0;
+  for (const { 0: group, index } of groups.matchAll(/\d+/g)) {
+    digits += group.length;
+    if (digits >= DIGITS_MIN && digits <= DIGITS_MAX) length = index + group.length;
+  }
+  return length;
+}
+
+function each(pattern: RegExp, text: string, onMatch: OnMatch): void {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text))
+    onMatch(match.index, pattern.lastIndex);
+}
+
+/** 13 digits, as the start of a card number. The first digits that card networks use are 2 to 6. */
+const CARD_START = new RegExp(String.raw`[2-6](?<=${NUMBER_START}[2-6])(?:[ \-]?\d){12}`, 'g');
+const CARD_MAX = 19;
+
+/** Finds card numbers: 13 to 19 digits, also in groups, with a valid check digit (ISO/IEC 7812, Luhn). */
+export function findCards(text: string, onMatch: OnMatch): void {
+  CARD_START.lastIndex = 0;
+  for (let match = CARD_START.exec(text); match; match = CARD_START.exec(text)) {
+    const start = match.index;
+    const end = cardEnd(text, start);
+    if (end > 0) onMatch(start, end);
+    CARD_START.lastIndex = end > 0 ? end : start + 1;
+  }
+}
+
+/** Returns where the longest card number that begins at `start` ends, or 0. A number ends where a group of digits ends. */
+function cardEnd(text: string, start: number): number {
+  let end = 0;
+  let digits = 0;
+  // of the digits at even and at odd places, doubled or not, because the number's length decides which are doubled
+  let doubledEven = 0;
+  let doubledOdd = 0;
+  for (let at = start; digits < CARD_MAX && at < text.length; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) {
+      const isSeparator = text[at] === ' ' || text[at] === '-';
+      if (isSeparator && isDigit(text.charCodeAt(at + 1))) continue;
+      break;
+    }
+    const doubled = digit > 4 ? 2 * digit - 9 : 2 * digit;
+    doubledEven += digits % 2 === 0 ? doubled : digit;
+    doubledOdd += digits % 2 === 0 ? digit : doubled;
+    digits += 1;
+    const next = text.charCodeAt(at + 1);
+    if (digits < 13 || isDigit(next) || isAlphanumeric(next)) continue;
+    if ((digits % 2 === 0 ? doubledEven : doubledOdd) % 10 === 0) end = at + 1;
+  }
+  return end;
+}
+
+/** A secret that starts with a known prefix. The prefix comes first, because it is rare. */
+const secret = (prefix: string, rest: string, start = WORD_START): string =>
+  `${prefix}(?<=${start}${prefix})${rest}`;
+
+const BEARER = 'bearer ';
+
+const SECRETS = new RegExp(
+  [
+    secret('rsk_', String.raw`[\w-]{16,}`),
+    secret('sk-', String.raw`[\w-]{16,}`),
+    secret('[rs]k_(?:live|test)_', String.raw`\w{16,}`),
+    secret('A[KS]IA', String.raw`[A-Z0-9]{16}(?!\w)`),
+    secret('gh[oprsu]_', String.raw`\w{20,}`),
+    secret('github_pat_', String.raw`\w{20,}`),
+    secret('glpat-', String.raw`[\w-]{16,}`),
+    secret('xox[abeoprs]-', String.raw`[\w-]{10,}`),
+    secret('AIza', String.raw`[\w-]{30,}`),
+    // a JWT; it does not start within a run of its characters, because reading each run once keeps the time linear
+    secret(
+      'eyJ',
+      String.raw`[\w-]{12,}\.[\w-]{8,}\.[\w-]*`,
+      WORD_START.replace(String.raw`[^\w]`, String.raw`[^\w-]`),
+    ),
+    secret('(?:[Bb]earer|BEARER) ', String.raw`[\w.~+/=-]{16,}`),
+    '-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----',
+  ].join('|'),
+  'g',
+);
+
+/** Length of the shortest secret. Words of natural languages are rarely as long. */
+const SECRET_MIN = 15;
+
+/** The characters of secrets, by their code. */
+const IS_OF_SECRET = Uint8Array.from({ length: 128 }, (_, unit) =>
+  Number(/[\w.~+/=-]/.test(String.fromCharCode(unit))),
+);
+
+const isOfSecret = (text: string, at: number): boolean => IS_OF_SECRET[text.charCodeAt(at)] === 1;
+
+/** Returns whether a text has a word that is long enough for a secret. Reads only a few characters of shorter words. */
+function hasLongWord(text: string): boolean {
+  for (let at = SECRET_MIN - 1; at < text.length; at += SECRET_MIN) {
+    if (!isOfSecret(text, at)) continue;
+    let start = at;
+    while (start > 0 && at - start < SECRET_MIN && isOfSecret(text, start - 1)) start -= 1;
+    while (at + 1 < text.length && at + 1 - start < SECRET_MIN && isOfSecret(text, at + 1)) at += 1;
+    if (at + 1 - start >= SECRET_MIN) return true;
+  }
+  return false;
+}
+
+const PRIVATE_KEY = '-----BEGIN ';
+const KEY_END = '-----END ';
+const KEY_END_LINE = /-----END [A-Z ]{0,30}PRIVATE KEY-----/y;
+
+/** The lines of a private key whose end is missing. */
+const KEY_LINES = /(?:[\w+/=:,. -]|\\[nr]|[\r\n])*/y;
+
+/** Finds secrets: API keys of well-known providers and of this service, JWTs, bearer tokens and private keys. */
+export function findApiKeys(text: string, onMatch: OnMatch): void {
+  if (!hasLongWord(text) && !text.includes(PRIVATE_KEY)) return;
+  let hasEnd = true;
+  SECRETS.lastIndex = 0;
+  for (let match = SECRETS.exec(text); match; match = SECRETS.exec(text)) {
+    const start = match.index;
+    let end = SECRETS.lastIndex;
+    if (match[0].startsWith('-----')) {
+      const found: number = hasEnd ? text.indexOf(KEY_END, end) : -1;
+      hasEnd = found >= 0;
+      const close = hasEnd ? KEY_END_LINE : KEY_LINES;
+      close.lastIndex = hasEnd ? found : end;
+      end = close.test(text) ? close.lastIndex : found + KEY_END.length;
+      SECRETS.lastIndex = end;
+      onMatch(start, end);
+    } else {
+      const isBearer = match[0].slice(0, BEARER.length).toLowerCase() === BEARER;
+      onMatch(isBearer ? start + BEARER.length : start, end);
+    }
+  }
+}

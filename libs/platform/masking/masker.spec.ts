@@ -1,0 +1,118 @@
+import { toJsonText } from '#platform/json';
+import { BUILTINS, Masker, type MaskingRule } from './index';
+
+const ALL = new Masker(BUILTINS.map((builtin) => ({ builtin })));
+
+const mask = (rules: readonly MaskingRule[], text: string, ...fields: string[]): string =>
+  new Masker(rules).start().text(text, ...fields);
+
+describe('Masker', () => {
+  it.each([
+    // e-mail addresses
+    ['mail jane@example.com now', 'mail [email] now'],
+    ['jörg.o’x+tag@sub.example.co.uk.', 'jörg.o’[email].'],
+    ["<jane-doe@example.org>,o'hara@example.org", '<[email]>,[email]'],
+    ['mailto:jane@example.com?subject=x', 'mailto:[email]?subject=x'],
+    ['联系jane@example.com。', '联系[email]。'],
+    [String.raw`"a\njane@example.com\tb"`, String.raw`"a\n[email]\tb"`],
+    [String.raw`j\u00f6rg@example.com \u201cjane@example.com`, String.raw`[email] \u201c[email]`],
+    ['https://jane:pw@example.com/', 'https://jane:[email]/'],
+    // phone numbers
+    ['+49 151 12345678, +1 (555) 234-5678', '[phone], [phone]'],
+    ['tel:+4930123456', 'tel:[phone]'],
+    ['+49 (0) 30 / 1234567', '[phone]'],
+    ['(555) 234-5678 or 555.234.5678.', '[phone] or [phone].'],
+    ['1-800-555-0199', '[phone]'],
+    ['030 1234567 089/1234567', '[phone] [phone]'],
+    ['01.12.2026 030 1234567', '01.12.2026 [phone]'],
+    ['020 7946 0958; 01 23 45 67 89; (0151) 123 456 78', '[phone]; [phone]; [phone]'],
+    [String.raw`call\n+49 30 901820\n030 901820-12`, String.raw`call\n[phone]\n[phone]`],
+    // card numbers
+    ['4111 1111 1111 1111, 4111-1111-1111-1111 12/26', '[card], [card] 12/26'],
+    ['card:378282246310005.', 'card:[card].'],
+    ['2 of 5555555555554444', '2 of [card]'],
+    [String.raw`\n4111111111111111\n`, String.raw`\n[card]\n`],
+    // secrets
+    ['rsk_abcdefghijklmnopqrstuvwx', '[api_key]'],
+    ['key="sk-proj-abcdefghijklmnop1234";', 'key="[api_key]";'],
+    ['AKIAIOSFODNN7EXAMPLE ghp_abcdefghijklmnopqrstuvwxyz01', '[api_key] [api_key]'],
+    ['xoxb-1234567890-abc AIzaSyA1234567890abcdefghijklmnopqrstuv', '[api_key] [api_key]'],
+    ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_def-', '[api_key]'],
+    ['Authorization: Bearer abcdefghijklmnop1234==', 'Authorization: Bearer [api_key]'],
+    ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest', '[api_key]\nrest'],
+    ['-----BEGIN PRIVATE KEY-----\\nMIIE\\nx', '[api_key]'],
+    // of several that overlap, the first and longest
+    ['+4915112345678@example.com', '[phone]'],
+    ['sk-abcdefghijklmnop1234@example.com', '[email]'],
+  ])('masks %j', (text, expected) => {
+    expect(ALL.start().text(text)).toBe(expected);
+  });
+
+  it.each([
+    'a@b, x@1.2.3, @jane, jane@localhost',
+    '2026-11-30 05:42:13, 30.11.2026 12:00, 01/12/2026, 01-12-2026 05:42:13',
+    '1795132800000000000 or 0123456789 or 5551234',
+    '192.168.100.200:8080 v1.2.3.4567',
+    '0 1 2 3 4 5 6 7 8 9, 1,234,567.89, 3.14159265358979',
+    '4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7',
+    '00000000-0000-4000-8000-000000000000 5f0a4567-1234-4567-8901-123456789012',
+    'ses_01h455vb4pex5vsknk084sn02q call_4111111111111111',
+    '4111 1111 1111 1112', // the check digit is wrong
+    'whisk-abcdefghijklmnopqrstuv task-force sk-1 Bearer of bad news',
+    '-----BEGIN PUBLIC KEY-----',
+    '',
+  ])('leaves %j', (text) => {
+    const masking = ALL.start();
+    expect(masking.text(text)).toBe(text);
+    expect(masking.count).toBe(0);
+  });
+
+  it('takes replacements literally, and never searches them', () => {
+    const rules = [{ builtin: 'email', replacement: '$&$1' } as const, { pattern: '[$]', replacement: '' }];
+    expect(mask(rules, 'jane@example.com $1')).toBe('$&$1 1');
+  });
+
+  it('limits a rule to fields, and to everything in them', () => {
+    const rules = [{ pattern: 'secret', fields: ['output', 'note'] }];
+    const value = { a: 'secret', note: ['secret', { b: 'secret' }] };
+    expect(new Masker(rules).start().json(structuredClone(value), 'input')).toEqual({
+      a: 'secret',
+      note: ['[masked]', { b: '[masked]' }],
+    });
+    expect(mask(rules, 'secret', 'output')).toBe('[masked]');
+  });
+
+  it('masks JSON at any depth, except identifiers, numbers and names of members', () => {
+    const masking = ALL.start();
+    const value = JSON.parse(
+      '{"2":"a@x.org","1":[1,{"b@x.org":"b@x.org"}],"__proto__":"c@x.org","id":"d@x.org","user_id":"e@x.org",' +
+        '"toolCallId":"f@x.org","function":{"name":"g@x.org","arguments":"{\\"to\\":\\"h@x.org\\"}"},"n":4111111111111111}',
+    ) as object;
+    expect(toJsonText(masking.json(value))).toBe(
+      '{"1":[1,{"b@x.org":"[email]"}],"2":"[email]","__proto__":"[email]","id":"d@x.org","user_id":"e@x.org",' +
+        '"toolCallId":"f@x.org","function":{"name":"g@x.org","arguments":"{\\"to\\":\\"[email]\\"}"},"n":4111111111111111}',
+    );
+    expect(masking.count).toBe(4);
+  });
+
+  it('does not let replacements make the texts of a request much longer', () => {
+    const masked = mask([{ pattern: 'a', replacement: 'x'.repeat(255) }], 'a'.repeat(100_000));
+    expect(masked).toMatch(/^x+$/);
+    expect(masked.length).toBeLessThan(2 * 1024 * 1024);
+  });
+
+  it('replaces texts as a whole once its patterns have taken too many steps', () => {
+    const masking = new Masker([{ pattern: 'a.*z|a' }]).start();
+    expect(masking.text(`b${'a'.repeat(1_000_000)}`)).toBe('[masked]');
+    expect(masking.text('anything')).toBe('[masked]');
+  });
+
+  // a search that is not linear would take minutes
+  it.each([
+    'a', '@', 'a@', 'a@a.', '1', '4 ', '0123 ', '+1', 'sk-', 'eyJ', 'eyJaaaaaaaa-', 'eyJaaaaaaaa.', '555-234-', '(555) ',
+    '01.', 'a.', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', 'Bearer ', '\\u00e4@', '\\u00e4', '4111 1111 1111 1112 ',
+  ])('takes linear time for %j', (unit) => {
+    const text = unit.repeat(Math.ceil((1024 * 1024) / unit.length));
+    expect(typeof ALL.start().text(text)).toBe('string');
+  }); // oxfmt-ignore
+});
