@@ -11,22 +11,28 @@ import {
 } from '#platform/db';
 import { firstIdAt } from '#platform/ids';
 
-const ofTraces = (workspaceId: string, traceIds: readonly string[]): Sql =>
-  sql`workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[]) AND result_id IS NULL`;
+/**
+ * Selects the scores of traces that are not of results. Looks up each trace (LATERAL, OFFSET 0), because the planner would
+ * otherwise read all scores of the workspace.
+ */
+const scoresOf = (workspaceId: string, traceIds: readonly string[]): Sql =>
+  sql`SELECT s.score_id FROM unnest(${traceIds}::text[]) AS ids(id) CROSS JOIN LATERAL (
+      SELECT score_id, result_id FROM scores
+      WHERE workspace_id = (SELECT ${workspaceId}::text) AND trace_id = ids.id OFFSET 0
+    ) s WHERE s.result_id IS NULL`;
 
 /** Deletes scores. */
 @Injectable()
 export class ScoreDeletionRepository {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Deletes the scores of traces, current and superseded. Scores of results keep the trace's id. Not prepared, because a plan
-   * made for few scores would read all of them for each trace. @returns their number
-   */
+  /** Deletes the scores of traces, current and superseded. Scores of results keep the trace's id. @returns their number */
   async deleteOfTraces(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
     const [row] = await tx.query<{ count: number }>(
-      sql`WITH deleted AS (DELETE FROM scores WHERE ${ofTraces(workspaceId, traceIds)} RETURNING 1)
-        SELECT count(*) AS count FROM deleted`,
+      sql`WITH deleted AS (
+          DELETE FROM scores
+          WHERE workspace_id = ${workspaceId} AND score_id = ANY (ARRAY(${scoresOf(workspaceId, traceIds)})) RETURNING 1
+        ) SELECT count(*) AS count FROM deleted`,
     );
     return row!.count;
   }
@@ -34,7 +40,7 @@ export class ScoreDeletionRepository {
   /** Counts what `deleteOfTraces` would delete. */
   async countOfTraces(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<number> {
     const [row] = await tx.query<{ count: number }>(
-      sql`SELECT count(*) AS count FROM scores WHERE ${ofTraces(workspaceId, traceIds)}`,
+      sql`SELECT count(*) AS count FROM (${scoresOf(workspaceId, traceIds)}) counted`,
     );
     return row!.count;
   }
@@ -44,14 +50,15 @@ export class ScoreDeletionRepository {
    * sort by time. Scores of results stay, because the summaries of experiments count them.
    */
   deleteBefore(workspaceId: string, time: Date): Promise<void> {
-    const ofTargets = sql`workspace_id = ${workspaceId} AND result_id IS NULL`;
     return deleteInBatches(
       this.database,
       indexOrdered(
         sql`WITH deleted AS (
-            DELETE FROM scores WHERE ${ofTargets} AND score_id = ANY (ARRAY(
-              SELECT score_id FROM scores WHERE ${ofTargets} AND score_id < ${firstIdAt('score', time.getTime())}
-              ORDER BY workspace_id, score_id LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
+            DELETE FROM scores WHERE workspace_id = ${workspaceId} AND score_id = ANY (ARRAY(
+              SELECT score_id FROM scores
+              WHERE (workspace_id || '') = ${workspaceId} AND result_id IS NULL
+                AND score_id < ${firstIdAt('score', time.getTime())}
+              ORDER BY (workspace_id || ''), score_id LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
             )) RETURNING 1
           ) SELECT count(*) AS deleted FROM deleted`,
       ),
