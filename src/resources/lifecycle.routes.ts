@@ -8,15 +8,9 @@ import type { ErasureEntity } from './erasure/erasure.entity';
 import type { Deletion } from './resource.service';
 import { DeletionQueryDto } from './resource.dto';
 
-/** Declares a route for admins that deletes something without an archive route, and returns 204. */
+/** Declares a route for admins that deletes something without an archive route. Add `@HttpCode(204)`, from which the document is built. */
 export const DeleteRoute = (path: string): MethodDecorator =>
-  applyDecorators(
-    Delete(path),
-    HttpCode(204),
-    Throws('conflict'),
-    RequireRoleSomewhere('admin'),
-    ApiNoContentResponse(),
-  );
+  applyDecorators(Delete(path), Throws('conflict'), RequireRoleSomewhere('admin'), ApiNoContentResponse());
 
 /** Describes a route in OpenAPI. */
 interface RouteText {

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, type Reply, RequestSignal } from '#platform/http';
@@ -56,6 +56,7 @@ export class MessageController {
    * @remarks Not the first message, which is the session's `prompt` (409).
    */
   @DeleteRoute(':message_id')
+  @HttpCode(204)
   delete(
     @CurrentScope() scope: OrgScope,
     @Param('session_id') sessionId: string,

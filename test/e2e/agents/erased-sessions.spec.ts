@@ -3,10 +3,11 @@ import { sql } from '#platform/db';
 import { newId } from '#platform/ids';
 import { type ApiClient, newOrganization, sharedApp, type TestOrganization } from '#testing';
 import { SessionCollectStep, SessionErasureStep } from '../../../src/agents/sessions/session-erasure.steps';
+import { MessageRepository } from '../../../src/agents/sessions/message.repository';
 import { AgentSessionRepository } from '../../../src/agents/sessions/session.repository';
 import { StoredResultsStep } from '../../../src/mcp-endpoint/results/stored-results.step';
 import { StoredResultRepository } from '../../../src/mcp-endpoint/results/stored-result.repository';
-import { ModelAnswersStep } from '../../../src/model-gateway/model-erasure.steps';
+import { ModelAnswersStep } from '../../../src/model-gateway/calls/model-answers.step';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
 import { ErasureItems, type ErasureRun, type ErasureStep, ErasureSteps } from '../../../src/resources';
 
@@ -79,7 +80,7 @@ describe('sessions and their messages', () => {
   it('are erased with the traces of an end user that their messages name, and no others', async () => {
     const items = new ErasureItems();
     const steps = new ErasureSteps();
-    const collect = new SessionCollectStep(steps, items);
+    const collect = new SessionCollectStep(steps, items, app.get(MessageRepository));
     const erase = new SessionErasureStep(steps, items, app.get(AgentSessionRepository));
     const trace_id = randomBytes(16).toString('hex');
     const [named, other, byId] = [await start(), await start(), await start()];
@@ -87,9 +88,7 @@ describe('sessions and their messages', () => {
     await say(other, 'of another', { trace_id: randomBytes(16).toString('hex') });
     for (const isDryRun of [true, false]) {
       const run = runOf('end_user', 'ada', isDryRun);
-      await app.database.transaction((tx) =>
-        items.add(tx, run, 'trace', sql`SELECT ${trace_id}::text AS id`),
-      );
+      await app.database.transaction((tx) => items.addIds(tx, run, 'trace', [trace_id]));
       await runAll(collect, run);
       expect(await runAll(erase, run)).toEqual({ agent_sessions: 1, session_messages: 2 });
       expect((await owner.get(named)).status).toBe(isDryRun ? 200 : 404);
