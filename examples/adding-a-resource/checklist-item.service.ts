@@ -24,7 +24,7 @@ const CHECKLIST_ITEM: ResourceKind<ChecklistItemEntity, ChecklistItemDto> = {
   toView: toChecklistItemDto,
 };
 
-/** Inherits `get`, `archive` and `restore`. */
+/** Inherits `get`, `archive`, `restore` and `delete`. */
 @Injectable()
 export class ChecklistItemService extends WorkspaceResourceService<ChecklistItemEntity, ChecklistItemDto> {
   constructor(

@@ -3,7 +3,8 @@ import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
 import { LearnedLimitRepository } from './calls/learned-limit.repository';
 import { ResourcesModule } from '../resources';
-import { ModelAnswersStep, ModelSpendStep } from './model-erasure.steps';
+import { ModelSpendStep } from './budgets/model-spend.step';
+import { ModelAnswersStep } from './calls/model-answers.step';
 import { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
 import { ModelGatewayModule } from './model-gateway.module';
 

@@ -297,7 +297,8 @@ function responseHeaders(status: string, traits: Traits): object {
   const always = { ...REQUEST_ID_HEADER, ...(traits.isRateLimited && RATE_LIMIT_HEADERS) };
   if (!status.startsWith('2')) return { ...always, ...ERROR_HEADERS[status] };
   const isCreated = !traits.isRead && (status === '201' || status === '202');
-  const hasETag = traits.readsVersioned || traits.acceptsIfMatch || traits.createsVersioned;
+  const isDeleted = traits.method === 'delete';
+  const hasETag = traits.readsVersioned || (traits.acceptsIfMatch && !isDeleted) || traits.createsVersioned;
   return {
     ...always,
     ...(isCreated && LOCATION_HEADER),

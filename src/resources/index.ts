@@ -101,7 +101,7 @@ export {
 } from './resource.dto';
 export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 export { type Deletion, ResourceKit, ResourceService } from './resource.service';
-export { DeleteRoute, LifecycleController } from './lifecycle.routes';
+export { DeleteRoute, IF_MATCH, LifecycleController } from './lifecycle.routes';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';
 export { ResourcesModule } from './resources.module';

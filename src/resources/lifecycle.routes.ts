@@ -1,5 +1,11 @@
 import { applyDecorators, Delete, HttpCode, Param, Post, Query, type Type } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import {
+  ApiAcceptedResponse,
+  ApiHeader,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+} from '@nestjs/swagger';
 import { CurrentScope, RequireRoleSomewhere, type Scope } from '#platform/auth';
 import { IfMatch, type Reply, type Versioned } from '#platform/http';
 import { Throws } from '#platform/problem';
@@ -8,14 +14,21 @@ import type { ErasureEntity } from './erasure/erasure.entity';
 import type { Deletion } from './resource.service';
 import { DeletionQueryDto } from './resource.dto';
 
-/** Declares a route for admins that deletes something without an archive route, and returns 204. */
+/** Declares the `If-Match` of a route that deletes. */
+export const IF_MATCH = ApiHeader({
+  name: 'If-Match',
+  required: false,
+  description: 'The ETag of what you delete. Returns 412 if it has changed since.',
+});
+
+/** Declares a route for admins that deletes something without an archive route. Add `@HttpCode(204)`, from which the document is built. */
 export const DeleteRoute = (path: string): MethodDecorator =>
   applyDecorators(
     Delete(path),
-    HttpCode(204),
     Throws('conflict'),
     RequireRoleSomewhere('admin'),
     ApiNoContentResponse(),
+    IF_MATCH,
   );
 
 /** Describes a route in OpenAPI. */
@@ -96,6 +109,7 @@ export function LifecycleController<View>({
     @HttpCode(isErasure ? 202 : 204)
     @Throws('conflict')
     @deleteAccess
+    @IF_MATCH
     @ApiOperation(deletion)
     @(isErasure ? ApiAcceptedResponse(ERASURE_RESPONSE) : ApiNoContentResponse())
     async delete(

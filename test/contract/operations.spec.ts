@@ -41,6 +41,16 @@ describe('every operation', () => {
     await expectAll([by.post(`${path}/restore`)], 200);
   };
 
+  /** Deletes a resource once it is archived, after versions of it. */
+  const archiveAndDelete = async (path: string, ...versions: number[]): Promise<void> => {
+    await expectAll(
+      versions.map((one) => admin.delete(`${path}/versions/${one}`)),
+      204,
+    );
+    await expectAll([admin.post(`${path}/archive`)], 200);
+    await expectAll([admin.delete(path)], 204);
+  };
+
   it('responds as documented: health checks and public keys', async () => {
     await expectAll(
       ['/health/live', '/health/ready', '/.well-known/jwks.json'].map((path) => app.api().get(path)),
@@ -96,6 +106,7 @@ describe('every operation', () => {
     expect(user.status).toBe(201);
     await expectAll([admin.get('/registry/v1/users'), admin.get('/registry/v1/users/ada')], 200);
     await expectAll([admin.patch('/registry/v1/users/ada', { display_name: 'Ada L.' })], 200);
+    await expectAll([admin.delete('/registry/v1/users/ada')], 204);
   });
 
   it('responds as documented: workspaces and their members', async () => {
@@ -158,6 +169,7 @@ describe('every operation', () => {
       await remote.close();
     }
     await archiveAndRestore(admin, path);
+    await archiveAndDelete(path, 1);
     const resources = [{ kind: 'mcp_server', name: 'orders', spec: { url } }];
     const declared = await admin.post('/registry/v1/apps', { workspace_id, app: 'support', resources });
     expect(declared.status).toBe(201);
@@ -170,6 +182,7 @@ describe('every operation', () => {
     expect((await admin.post(`${appPath}/reconcile`)).status).toBe(422);
     await expectAll([admin.get(appPath)], 200);
     await archiveAndRestore(admin, appPath);
+    await archiveAndDelete(appPath);
   });
 
   it('responds as documented: registered APIs', async () => {
@@ -189,6 +202,7 @@ describe('every operation', () => {
       200,
     );
     await archiveAndRestore(admin, path);
+    await archiveAndDelete(path, 1);
   });
 
   it('responds as documented: the model gateway', async () => {
@@ -229,6 +243,9 @@ describe('every operation', () => {
     await archiveAndRestore(admin, provider!);
     await archiveAndRestore(admin, path!);
     await expectAll([admin.post(`${keyPath!}/revoke`)], 200);
+    await archiveAndDelete(path!);
+    await archiveAndDelete(provider!);
+    await expectAll([admin.delete(keyPath!)], 204);
   });
 
   it('responds as documented: model calls', async () => {
@@ -281,6 +298,8 @@ describe('every operation', () => {
     await expectAll([admin.post('/registry/v1/tokens/revoke', { token: token.body.access_token })], 200);
     await expectAll([admin.post(`${path}/keys/${key.body.key_id}/revoke`)], 200);
     await archiveAndRestore(admin, path);
+    await expectAll([admin.delete(`${path}/keys/${key.body.key_id}`)], 204);
+    await archiveAndDelete(path);
   });
 
   it('responds as documented: signing keys', async () => {
@@ -300,6 +319,7 @@ describe('every operation', () => {
     await expectAll([admin.get('/registry/v1/repos'), admin.get(path)], 200);
     await expectAll([admin.patch(path, { visibility: 'private' })], 200);
     await archiveAndRestore(admin, path);
+    await archiveAndDelete(path);
     await expectAll([admin.get('/registry/v1/audit-log')], 200);
   });
 
@@ -328,6 +348,9 @@ describe('every operation', () => {
     await expectAll([admin.get(message.headers.get('location')!)], 200);
     await archiveAndRestore(admin, sessionPath);
     await archiveAndRestore(admin, path);
+    await expectAll([admin.delete(message.headers.get('location')!)], 204);
+    await expectAll([admin.delete(sessionPath)], 204);
+    await archiveAndDelete(path, 1);
   });
 
   it('responds as documented: datasets and records', async () => {
@@ -402,6 +425,7 @@ describe('every operation', () => {
       200,
     );
     await archiveAndRestore(admin, path);
+    await archiveAndDelete(path, 1);
   });
 
   it('responds as documented: files', async () => {
@@ -427,6 +451,7 @@ describe('every operation', () => {
       206,
     );
     await archiveAndRestore(admin, path);
+    await archiveAndDelete(path, 1);
   });
 
   it('responds as documented: experiments, results, traces, scorers and scoring', async () => {
@@ -757,6 +782,7 @@ describe('every operation', () => {
     await expectAll([admin.get(`${item}/package`, { range: 'bytes=0-9' })], 206);
     await expectAll([admin.post(`${acquisition}/upgrade`)], 200);
     await expectAll([admin.post(`${own}/withdraw`)], 200);
+    await expectAll([admin.delete(`${own}?force=true`)], 204);
   });
 
   it('returns each of its documented 2xx statuses', () => {

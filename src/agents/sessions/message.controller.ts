@@ -1,10 +1,10 @@
-import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
 import { CreateMessageDto, MessageDto, MessageListQueryDto, MessagePageDto } from './message.dto';
-import { DeleteRoute } from '../../resources';
 import { MessageService } from './message.service';
 
 @ApiTags('Agent sessions')
@@ -55,7 +55,11 @@ export class MessageController {
    *
    * @remarks Not the first message, which is the session's `prompt` (409).
    */
-  @DeleteRoute(':message_id')
+  @Delete(':message_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRoleSomewhere('admin')
+  @ApiNoContentResponse()
   delete(
     @CurrentScope() scope: OrgScope,
     @Param('session_id') sessionId: string,

@@ -148,6 +148,15 @@ export class MessageRepository {
     return row ?? null;
   }
 
+  /** Returns the sessions that have a message about one of these traces. */
+  async sessionsOf(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<string[]> {
+    const rows = await tx.query<{ session_id: string }>(
+      sql`SELECT DISTINCT session_id FROM session_messages
+        WHERE workspace_id = ${workspaceId} AND trace_id = ANY (${traceIds}::text[])`,
+    );
+    return rows.map(({ session_id }) => session_id);
+  }
+
   async delete(tx: Tx, scope: OrgScope, { session_id, ordinal }: SessionMessageEntity): Promise<void> {
     await tx.query(
       sql`DELETE FROM session_messages

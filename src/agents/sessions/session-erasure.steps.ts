@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Tx } from '#platform/db';
+import type { Tx } from '#platform/db';
 import {
   type ErasureBatch,
   ErasureItems,
@@ -7,6 +7,7 @@ import {
   type ErasureStep,
   ErasureSteps,
 } from '../../resources';
+import { MessageRepository } from './message.repository';
 import { AgentSessionRepository } from './session.repository';
 
 /** Traces whose sessions one transaction collects. */
@@ -24,19 +25,19 @@ export class SessionCollectStep implements ErasureStep {
   constructor(
     steps: ErasureSteps,
     private readonly items: ErasureItems,
+    private readonly messages: MessageRepository,
   ) {
     steps.add(this);
   }
 
   async run(tx: Tx, run: ErasureRun, cursor: string | null): Promise<ErasureBatch> {
     if (run.subject === 'session') {
-      await this.items.add(tx, run, 'session', sql`SELECT ${run.id}::text AS id`);
+      await this.items.addIds(tx, run, 'session', [run.id]);
       return { counts: {}, next: null };
     }
     const traces = await this.items.list(tx, run, 'trace', cursor, TRACES);
-    const sessions = sql`SELECT DISTINCT session_id AS id FROM session_messages
-      WHERE workspace_id = ${run.workspaceId} AND trace_id = ANY (${traces}::text[])`;
-    if (traces.length > 0) await this.items.add(tx, run, 'session', sessions);
+    const sessions = await this.messages.sessionsOf(tx, run.workspaceId, traces);
+    await this.items.addIds(tx, run, 'session', sessions);
     return { counts: {}, next: traces.length < TRACES ? null : traces.at(-1)! };
   }
 }

@@ -100,6 +100,7 @@ export class GatewayKeyController {
 
   /** Delete a revoked gateway key and its service account */
   @DeleteRoute(':key_id')
+  @HttpCode(204)
   delete(
     @CurrentScope() scope: OrgScope,
     @Param('key_id') keyId: string,

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
@@ -100,6 +100,7 @@ export class ApiController extends LifecycleController({
    * @remarks Not the newest version (409).
    */
   @DeleteRoute(':api_id/versions/:version_ordinal')
+  @HttpCode(204)
   deleteVersion(
     @CurrentScope() scope: OrgScope,
     @Param('api_id') id: string,

@@ -4,6 +4,7 @@ import { CurrentScope, type OrgScope, RequireRole, RequireRoleEverywhere } from 
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
+import { IF_MATCH } from '../../resources';
 import { CreateUserDto, PatchUserDto, UserDto, UserListQueryDto, UserPageDto } from './user.dto';
 import { UserService } from './user.service';
 
@@ -59,6 +60,7 @@ export class UserController {
   @HttpCode(204)
   @Throws('conflict')
   @RequireRoleEverywhere('admin')
+  @IF_MATCH
   @ApiNoContentResponse()
   async delete(
     @CurrentScope() scope: OrgScope,

@@ -26,6 +26,11 @@ export class ErasureItems {
     return added.length;
   }
 
+  /** Adds ids. Returns how many are new. */
+  addIds(tx: Tx, run: ErasureRun, kind: ErasureItemKind, ids: readonly string[]): Promise<number> {
+    return this.add(tx, run, kind, sql`SELECT unnest(${ids}::text[]) AS id`);
+  }
+
   /** Returns the next ids after a cursor, in their order. */
   async list(
     tx: Tx,

@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
@@ -100,6 +100,7 @@ export class SkillVersionController {
    * @remarks Not the newest version (409).
    */
   @DeleteRoute(':version_ordinal')
+  @HttpCode(204)
   delete(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,

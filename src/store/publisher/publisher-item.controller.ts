@@ -132,6 +132,7 @@ export class PublisherItemController {
    * @remarks Not an item that other organizations have acquired (409).
    */
   @DeleteRoute(':store_item_id')
+  @HttpCode(204)
   async delete(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,

@@ -27,6 +27,8 @@ interface Kind {
   header?: true;
   /** Whether its members are sent in the query of an upload. */
   uploaded?: true;
+  /** Whether it must be archived before it is deleted. Absent if its deletion is tested elsewhere. */
+  deleted?: 'once archived' | 'directly';
 }
 
 interface Parents {
@@ -52,6 +54,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'service account',
+    deleted: 'once archived',
     id: 'service_account_id',
     audited: 'service_account',
     collection: () => '/registry/v1/service-accounts',
@@ -66,6 +69,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'repository',
+    deleted: 'once archived',
     id: 'repo_id',
     audited: 'repo',
     collection: () => '/registry/v1/repos',
@@ -75,6 +79,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'app',
+    deleted: 'once archived',
     id: 'app_id',
     key: 'app',
     audited: 'app',
@@ -87,6 +92,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'skill',
+    deleted: 'once archived',
     id: 'skill_id',
     audited: 'skill',
     collection: () => '/skill/v1/skills',
@@ -103,6 +109,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'file',
+    deleted: 'once archived',
     id: 'file_id',
     audited: 'file',
     collection: () => '/file/v1/files',
@@ -114,6 +121,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'MCP server',
+    deleted: 'once archived',
     id: 'server_id',
     audited: 'mcp_server',
     collection: () => '/mcp/v1/servers',
@@ -129,6 +137,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'API',
+    deleted: 'once archived',
     id: 'api_id',
     audited: 'api',
     collection: () => '/registry/v1/apis',
@@ -144,6 +153,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'provider',
+    deleted: 'once archived',
     id: 'provider_id',
     audited: 'model_provider',
     collection: () => '/model/v1/providers',
@@ -154,6 +164,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'model',
+    deleted: 'once archived',
     id: 'model_id',
     audited: 'model',
     collection: () => '/model/v1/models',
@@ -168,6 +179,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'agent',
+    deleted: 'once archived',
     id: 'agent_id',
     audited: 'agent',
     collection: () => '/agent/v1/agents',
@@ -179,6 +191,7 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'session',
+    deleted: 'directly',
     id: 'session_id',
     collection: ({ agentPath }) => `${agentPath}/sessions`,
     body: (_, n) => ({ prompt: `Hello ${n}` }),
@@ -327,6 +340,7 @@ describe('a resource of the kind', () => {
       placed,
       header,
       uploaded,
+      deleted,
     }) => {
       const caller = (): ApiClient => owner;
       const send = (by: ApiClient, to: Parents, members: Record<string, unknown>): Promise<Answer> =>
@@ -458,6 +472,40 @@ describe('a resource of the kind', () => {
           expect(actions).toEqual(['create', 'archive', 'restore', 'update']);
         }
       });
+
+      if (deleted) {
+        it(`is deleted for good by admins, ${deleted}`, async () => {
+          const { path, view } = await createdPath();
+          const editor = await org.as('editor');
+          expect(await editor.delete(path)).toMatchObject({ status: 403, body: { code: 'access_denied' } });
+          if (deleted === 'once archived') {
+            const live = await caller().delete(`${path}?force=true`);
+            expect(live).toMatchObject({ status: 409, body: { code: 'conflict' } });
+            expect(live.body.detail).toContain('is not archived');
+            expect((await caller().post(`${path}/archive`)).status).toBe(200);
+          }
+          const etag = etagOf(await caller().get(path));
+          expect((await caller().delete(path, { 'if-match': '"stale"' })).status).toBe(412);
+          const admin = await org.as('admin');
+          expect(await admin.delete(path, { 'if-match': etag })).toMatchObject({ status: 204 });
+          const after = [
+            caller().get(path),
+            caller().patch(path, change),
+            caller().post(`${path}/restore`),
+            caller().delete(path),
+            ...(versioned ? [caller().get(`${path}/versions`), caller().get(`${path}/versions/1`)] : []),
+          ];
+          expect((await Promise.all(after)).map(({ status }) => status)).toEqual(after.map(() => 404));
+          expect(await isListed(view[id], '&include_archived=true')).toBe(false);
+          if (audited) {
+            const actions = (await entriesOf(view[id])).map(({ action }) => action);
+            expect(actions).toEqual(['create', 'archive', 'delete']);
+          }
+          if (unique !== undefined) {
+            expect((await create({ [unique]: view[unique] })).status).toBe(201);
+          }
+        });
+      }
 
       if (unique !== undefined) {
         it('has a unique name, and a conflict names the existing resource', async () => {

@@ -14,6 +14,8 @@ export const FILES_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /file/v1/files/{file_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /file/v1/files/{file_id}/archive': NOTHING,
   'POST /file/v1/files/{file_id}/restore': NOTHING,
+  'DELETE /file/v1/files/{file_id}': NOTHING,
+  'DELETE /file/v1/files/{file_id}/versions/{version_ordinal}': NOTHING,
   'GET /file/v1/files/{file_id}/content': NOTHING,
   'POST /file/v1/files/{file_id}/versions': { bodies: () => ['taken over'], type: TEXT },
   'GET /file/v1/files/{file_id}/versions': NOTHING,

@@ -25,6 +25,7 @@ export const MODEL_GATEWAY_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /model/v1/providers/{provider_id}': { bodies: () => [{ base_url: 'https://x.example.com' }] },
   'POST /model/v1/providers/{provider_id}/archive': NOTHING,
   'POST /model/v1/providers/{provider_id}/restore': NOTHING,
+  'DELETE /model/v1/providers/{provider_id}': NOTHING,
 
   'POST /model/v1/models': {
     bodies: (theirs, own) => [
@@ -42,6 +43,7 @@ export const MODEL_GATEWAY_ROWS: Readonly<Record<string, Row>> = {
   },
   'POST /model/v1/models/{model_id}/archive': NOTHING,
   'POST /model/v1/models/{model_id}/restore': NOTHING,
+  'DELETE /model/v1/models/{model_id}': NOTHING,
 
   'POST /model/v1/keys': {
     bodies: (theirs, own) => [
@@ -56,6 +58,7 @@ export const MODEL_GATEWAY_ROWS: Readonly<Record<string, Row>> = {
   'GET /model/v1/keys/{key_id}': NOTHING,
   'PATCH /model/v1/keys/{key_id}': { bodies: () => [{ monthly_budget_usd: 1_000 }, { models: null }] },
   'POST /model/v1/keys/{key_id}/revoke': NOTHING,
+  'DELETE /model/v1/keys/{key_id}': NOTHING,
 
   'GET /model/v1/budgets/{workspace_id}': NOTHING,
   'PUT /model/v1/budgets/{workspace_id}': { bodies: () => [{ monthly_budget_usd: 1_000 }] },

@@ -24,6 +24,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/users': { level: 'organization', queries: words },
   'GET /registry/v1/users/{user_id}': ORGANIZATION,
   'PATCH /registry/v1/users/{user_id}': { level: 'organization', bodies: () => [{ status: 'suspended' }] },
+  'DELETE /registry/v1/users/{user_id}': ORGANIZATION,
   'POST /registry/v1/workspaces': { level: 'own', bodies: () => [{}] },
   'GET /registry/v1/workspaces': { queries: words },
   'GET /registry/v1/workspaces/{workspace_id}': NOTHING,
@@ -50,6 +51,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   },
   'POST /registry/v1/service-accounts/{service_account_id}/archive': ORGANIZATION,
   'POST /registry/v1/service-accounts/{service_account_id}/restore': ORGANIZATION,
+  'DELETE /registry/v1/service-accounts/{service_account_id}': ORGANIZATION,
   'POST /registry/v1/service-accounts/{service_account_id}/keys': {
     level: 'organization',
     bodies: () => [{ name: 'x' }],
@@ -57,6 +59,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/service-accounts/{service_account_id}/keys': ORGANIZATION,
   'GET /registry/v1/service-accounts/{service_account_id}/keys/{key_id}': ORGANIZATION,
   'POST /registry/v1/service-accounts/{service_account_id}/keys/{key_id}/revoke': ORGANIZATION,
+  'DELETE /registry/v1/service-accounts/{service_account_id}/keys/{key_id}': ORGANIZATION,
   'POST /registry/v1/tokens': {
     level: 'own',
     bodies: (theirs) => [
@@ -74,6 +77,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /registry/v1/repos/{repo_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /registry/v1/repos/{repo_id}/archive': NOTHING,
   'POST /registry/v1/repos/{repo_id}/restore': NOTHING,
+  'DELETE /registry/v1/repos/{repo_id}': NOTHING,
   'GET /registry/v1/audit-log': {
     // filtered, because the rows of the MCP endpoint add the caller's own tool calls to the log
     queries: (theirs) => [
@@ -92,6 +96,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /registry/v1/apps/{app}': { bodies: () => [RESOURCES] },
   'POST /registry/v1/apps/{app}/archive': NOTHING,
   'POST /registry/v1/apps/{app}/restore': NOTHING,
+  'DELETE /registry/v1/apps/{app}': NOTHING,
   'POST /registry/v1/apps/{app}/plan': NOTHING,
   'POST /registry/v1/apps/{app}/reconcile': NOTHING,
   'POST /registry/v1/apis': { bodies: inWorkspace({ name: 'x', base_url: 'https://x.example.com' }) },
@@ -102,6 +107,8 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /registry/v1/apis/{api_id}': { bodies: () => [{ base_url: 'https://x.example.com' }] },
   'POST /registry/v1/apis/{api_id}/archive': NOTHING,
   'POST /registry/v1/apis/{api_id}/restore': NOTHING,
+  'DELETE /registry/v1/apis/{api_id}': NOTHING,
+  'DELETE /registry/v1/apis/{api_id}/versions/{version_ordinal}': NOTHING,
   'GET /registry/v1/apis/{api_id}/versions': NOTHING,
   'GET /registry/v1/apis/{api_id}/versions/{version_ordinal}': NOTHING,
   ...Object.fromEntries(

@@ -25,6 +25,7 @@ export const STORE_ROWS: Readonly<Record<string, Row>> = {
     bodies: () => [{ audience: { is_public: true }, is_listed: true, can_acquire: true }],
   },
   'POST /store/v1/publisher/items/{store_item_id}/withdraw': ORGANIZATION,
+  'DELETE /store/v1/publisher/items/{store_item_id}': ORGANIZATION,
   'POST /store/v1/publisher/items/{store_item_id}/releases': { level: 'organization', bodies: () => [{}] },
   'GET /store/v1/publisher/items/{store_item_id}/releases': ORGANIZATION,
   'GET /store/v1/items': {

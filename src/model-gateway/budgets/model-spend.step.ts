@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '#platform/db';
+import { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } from '../../resources';
+import { SpendRepository } from './spend.repository';
+
+/** Erases what the models, keys and budgets of a workspace or an organization have spent, whose rows name only their ids. */
+@Injectable()
+export class ModelSpendStep implements ErasureStep {
+  readonly name = 'model spending';
+  readonly subjects = ['workspace', 'org'] as const;
+  readonly phase = 'erase';
+
+  constructor(
+    steps: ErasureSteps,
+    private readonly spend: SpendRepository,
+  ) {
+    steps.add(this);
+  }
+
+  async run(tx: Tx, { subject, id, isDryRun }: ErasureRun): Promise<ErasureBatch> {
+    if (isDryRun) return { counts: {}, next: null };
+    const deleted = await this.spend.deleteOf(tx, subject === 'org' ? 'org_id' : 'workspace_id', id);
+    return { counts: { model_spend: deleted }, next: null };
+  }
+}
