@@ -5,7 +5,7 @@ import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics-server';
 import { EvaluationWorkerModule } from './evaluation';
-import { AgentsModule } from './agents';
+import { AgentsWorkerModule } from './agents';
 import { FilesModule } from './files';
 import { McpEndpointWorkerModule } from './mcp-endpoint';
 import { McpServersWorkerModule } from './mcp-servers';
@@ -23,7 +23,7 @@ export const WORKER_AREAS = [
   FilesModule,
   SkillsModule,
   McpServersWorkerModule,
-  AgentsModule,
+  AgentsWorkerModule,
   ModelGatewayWorkerModule,
   EvaluationWorkerModule,
   McpEndpointWorkerModule,

@@ -6,6 +6,7 @@ import { ExperimentRepository } from '../../src/evaluation/experiments/experimen
 import { SummaryRepository } from '../../src/evaluation/experiments/experiments/summary.repository';
 import { ScoreTargetRepository } from '../../src/evaluation/scores/score-target.repository';
 import type { Bench } from '../bench';
+import { noDeletedTraces } from '../deleted-traces';
 import { compare } from '../measure';
 
 const RESULTS = 10_000;
@@ -16,7 +17,7 @@ export async function finalize(bench: Bench): Promise<void> {
   const experiments = new ExperimentRepository(bench.direct.database);
   const finalizer = new ExperimentFinalizer(
     new SummaryRepository(bench.direct.database),
-    new ScoreTargetRepository(bench.direct.database),
+    new ScoreTargetRepository(bench.direct.database, noDeletedTraces()),
     new RecordRepository(bench.direct.database),
     new DatasetVersionRepository(bench.direct.database),
   );

@@ -6,6 +6,7 @@ import { ScoreRepository } from '../../src/evaluation/scores/score.repository';
 import { ScoreTargetRepository } from '../../src/evaluation/scores/score-target.repository';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import type { Bench } from '../bench';
+import { noDeletedTraces } from '../deleted-traces';
 import { compare, median } from '../measure';
 
 export const SESSIONS = 100;
@@ -106,7 +107,7 @@ export async function storeDirectly(bench: Bench): Promise<number> {
   const { database } = bench.direct;
   const outcomes = new RunExecutionRepository(
     database,
-    new ScoreTargetRepository(database),
+    new ScoreTargetRepository(database, noDeletedTraces()),
     new ScoreRepository(database, new Environment()),
   );
   const shared = {

@@ -16,6 +16,7 @@ import { MessageRepository } from './sessions/message.repository';
 import { MessageService } from './sessions/message.service';
 import { SessionDirectory } from './sessions/session-directory';
 import { SessionDirectoryRepository } from './sessions/session-directory.repository';
+import { SessionCollectStep, SessionErasureStep } from './sessions/session-erasure.steps';
 import { AgentSessionEntity } from './sessions/session.entity';
 import { AgentSessionRepository } from './sessions/session.repository';
 import { AgentSessionService } from './sessions/session.service';
@@ -42,6 +43,8 @@ import { AgentSessionService } from './sessions/session.service';
     MessageService,
     SessionDirectoryRepository,
     SessionDirectory,
+    SessionCollectStep,
+    SessionErasureStep,
   ],
   exports: [AgentService, AgentSessionService, MessageService, SessionDirectory],
 })

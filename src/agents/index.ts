@@ -1,4 +1,5 @@
 export { AgentsHttpModule } from './agents.http.module';
+export { AgentsWorkerModule } from './agents.worker.module';
 export { AgentsModule } from './agents.module';
 export { AgentListQueryDto } from './agents/agent.dto';
 export { AgentService } from './agents/agent.service';

@@ -7,6 +7,7 @@ import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
 import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
+import { TraceUsesModule } from './trace-uses';
 import { AnnotationItemController } from './annotation-queues/annotation-item.controller';
 import { AnnotationQueueController } from './annotation-queues/annotation-queue.controller';
 import { AgreementController } from './scorers/agreement/agreement.controller';
@@ -43,6 +44,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoringModule,
     TelemetryModule,
     TraceScoresModule,
+    TraceUsesModule,
   ],
   controllers: [
     DatasetController,

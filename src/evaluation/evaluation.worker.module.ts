@@ -1,13 +1,15 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
+import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
 import { DatasetsModule, RecordWordsRepository } from './datasets';
 import { DeletionWorkerModule } from './deletion';
 import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
-import { TraceScoresModule } from './scores';
+import { ScoreDeletionRepository, ScoreRetention, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
+import { TraceUsesModule } from './trace-uses';
 import { RunExecutionService } from './scoring/score-runs/run-execution.service';
 import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
 import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
@@ -25,13 +27,21 @@ const CLEAN_UP_MS = 10 * 60_000;
     DeletionWorkerModule,
     JobsWorkerModule,
     JudgesModule,
+    RegistryModule,
     ResourcesModule,
     ScorersModule,
     ScoringModule,
     TelemetryModule,
     TraceScoresModule,
+    TraceUsesModule,
   ],
-  providers: [RunExecutionService, ScoreRunExecutor, ScoringRuleRunner],
+  providers: [
+    ScoreDeletionRepository,
+    ScoreRetention,
+    RunExecutionService,
+    ScoreRunExecutor,
+    ScoringRuleRunner,
+  ],
 })
 export class EvaluationWorkerModule implements OnApplicationBootstrap {
   constructor(
@@ -42,12 +52,14 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly judges: JudgeService,
     private readonly judgeRepository: JudgeRepository,
     private readonly recordWords: RecordWordsRepository,
+    private readonly scoreRetention: ScoreRetention,
   ) {}
 
   onApplicationBootstrap(): void {
     this.tasks.every('record words', RECORD_WORDS_MS, () => this.recordWords.fill());
     this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
     this.tasks.every('turns of scoring runs', RUN_TURNS_MS, () => this.executor.executeWaiting());
+    this.tasks.every('retention of scores', CLEAN_UP_MS, () => this.scoreRetention.deleteExpired());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
     this.tasks.every('old judge answers', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
     this.tasks.every('old judge features', CLEAN_UP_MS, () => this.judgeRepository.deleteOldFeatures());

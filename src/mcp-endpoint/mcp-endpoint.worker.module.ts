@@ -1,11 +1,16 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
+import { ResourcesModule } from '../resources';
+import { StoredResultsStep } from './results/stored-results.step';
 import { StoredResultRepository } from './results/stored-result.repository';
 
 const RESULTS_MS = 60_000;
 
-/** The worker's part of the MCP endpoint: the deletion of expired results. */
-@Module({ imports: [JobsWorkerModule], providers: [StoredResultRepository] })
+/** The worker's part of the MCP endpoint: deletes expired results, and erases. */
+@Module({
+  imports: [JobsWorkerModule, ResourcesModule],
+  providers: [StoredResultRepository, StoredResultsStep],
+})
 export class McpEndpointWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,

@@ -2,14 +2,19 @@ import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
 import { LearnedLimitRepository } from './calls/learned-limit.repository';
+import { ResourcesModule } from '../resources';
+import { ModelAnswersStep, ModelSpendStep } from './model-erasure.steps';
 import { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
 import { ModelGatewayModule } from './model-gateway.module';
 
 const EXPIRY_MS = 60_000;
 const OLD_LIMITS_MS = 10 * 60_000;
 
-/** The gateway's part of the worker: deletes expired cached answers and old rate limits. */
-@Module({ imports: [GatewayEmbeddingsModule, JobsWorkerModule, ModelGatewayModule] })
+/** The gateway's part of the worker: deletes expired cached answers and old rate limits, and erases. */
+@Module({
+  imports: [GatewayEmbeddingsModule, JobsWorkerModule, ModelGatewayModule, ResourcesModule],
+  providers: [ModelAnswersStep, ModelSpendStep],
+})
 export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,

@@ -2,6 +2,7 @@ export type { KeyLimits } from './service-accounts/api-key.entity';
 export { ApiKeyService, expiryOf } from './service-accounts/api-key.service';
 export { KeyAllows } from './service-accounts/key-allow';
 export { ServiceAccountService } from './service-accounts/service-account.service';
+export { RetentionPolicy, type WorkspaceRetention } from './workspaces/retention-policy';
 export { WorkspaceRepository } from './workspaces/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';

@@ -31,6 +31,8 @@ import { SigningKeyService } from './tokens/signing-key.service';
 import { MemberEntity } from './workspaces/member.entity';
 import { MemberRepository } from './workspaces/member.repository';
 import { MemberService } from './workspaces/member.service';
+import { RetentionPolicy } from './workspaces/retention-policy';
+import { RetentionRepository } from './workspaces/retention.repository';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
 import { WorkspaceRepository } from './workspaces/workspace.repository';
 import { WorkspaceService } from './workspaces/workspace.service';
@@ -38,6 +40,7 @@ import { WorkspaceService } from './workspaces/workspace.service';
 const SERVICES = [
   OrgService,
   UserService,
+  RetentionPolicy,
   WorkspaceService,
   MemberService,
   ServiceAccountService,
@@ -52,6 +55,7 @@ const SERVICES = [
 const REPOSITORIES = [
   OrgRepository,
   UserRepository,
+  RetentionRepository,
   WorkspaceRepository,
   MemberRepository,
   PrincipalRepository,

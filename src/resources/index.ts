@@ -46,7 +46,7 @@ export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity'
 export { type ComparedRow, OWNED_READERS, OwnedRepository, type PinnedRow } from './owned/owned.repository';
 export { OwnedPackager } from './owned/owned.packager';
 export { OwnedService } from './owned/owned.service';
-export { ORDINAL_MAX, VersionTable } from './owned/version-table.repository';
+export { ORDINAL_MAX, VersionTable, type VersionReference } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
 export {
   clashOf,
@@ -101,7 +101,7 @@ export {
 } from './resource.dto';
 export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 export { type Deletion, ResourceKit, ResourceService } from './resource.service';
-export { LifecycleController } from './lifecycle.routes';
+export { DeleteRoute, LifecycleController } from './lifecycle.routes';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';
 export { ResourcesModule } from './resources.module';

@@ -1,4 +1,4 @@
-import { Delete, HttpCode, Param, Post, Query, type Type } from '@nestjs/common';
+import { applyDecorators, Delete, HttpCode, Param, Post, Query, type Type } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { CurrentScope, RequireRoleSomewhere, type Scope } from '#platform/auth';
 import { IfMatch, type Reply, type Versioned } from '#platform/http';
@@ -7,6 +7,16 @@ import { acceptedErasure, ERASURE_RESPONSE } from './erasure/erasure.dto';
 import type { ErasureEntity } from './erasure/erasure.entity';
 import type { Deletion } from './resource.service';
 import { DeletionQueryDto } from './resource.dto';
+
+/** Declares a route for admins that deletes something without an archive route, and returns 204. */
+export const DeleteRoute = (path: string): MethodDecorator =>
+  applyDecorators(
+    Delete(path),
+    HttpCode(204),
+    Throws('conflict'),
+    RequireRoleSomewhere('admin'),
+    ApiNoContentResponse(),
+  );
 
 /** Describes a route in OpenAPI. */
 interface RouteText {

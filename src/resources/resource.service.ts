@@ -62,7 +62,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
 
   /** Returns one resource. Throws 404. */
   async get(scope: S, id: string): Promise<Versioned<View>> {
-    return this.versioned(await this.find(scope, id));
+    return this.shown(scope, await this.find(scope, id));
   }
 
   /** Returns the row of a resource that the caller may read. Throws 404. */
@@ -74,16 +74,17 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    * Archives a resource and frees its name. A repeat returns the same resource. Throws 404, 403, 412, and 409 when its
    * workspace is archived.
    */
-  archive(scope: S, id: string, ifMatch?: string): Promise<Versioned<View>> {
-    return this.transaction(scope, async (tx) => {
+  async archive(scope: S, id: string, ifMatch?: string): Promise<Versioned<View>> {
+    const archived = await this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'archive');
-      if (row.archived_at) return this.versioned(row);
+      if (row.archived_at) return row;
       checkIfMatch(ifMatch, this.etag(row));
       await this.checkOpen(tx, scope, row);
       const at = new Date();
-      const archived = { ...(await this.onArchive(tx, scope, row, at)), archived_at: at } as Partial<Row>;
-      return this.versioned(await this.write(tx, scope, row, archived, 'archive'));
+      const columns = { ...(await this.onArchive(tx, scope, row, at)), archived_at: at } as Partial<Row>;
+      return this.write(tx, scope, row, columns, 'archive');
     });
+    return this.shown(scope, archived);
   }
 
   /**
@@ -92,19 +93,30 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    *
    * @param columns further columns to write, whose values must be known before the transaction
    */
-  restore(scope: S, id: string, ifMatch?: string, columns: Partial<Row> = {}): Promise<Versioned<View>> {
-    return this.transaction(scope, async (tx) => {
+  async restore(
+    scope: S,
+    id: string,
+    ifMatch?: string,
+    columns: Partial<Row> = {},
+  ): Promise<Versioned<View>> {
+    const restored = await this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'restore');
-      if (!row.archived_at) return this.versioned(row);
+      if (!row.archived_at) return row;
       checkIfMatch(ifMatch, this.etag(row));
       await this.checkOpen(tx, scope, row);
       this.checkNotOwned(row);
       const { erasure } = this.kind;
       if (erasure) await this.kit.erasures.checkNotErasing(tx, scope, erasure, placeOf(row), this.idOf(row));
       const more = await this.onRestore(tx, scope, row);
-      const restored = { ...columns, ...more, archived_at: null } as Partial<Row>;
-      return this.versioned(await this.write(tx, scope, row, restored, 'restore'));
+      return this.write(
+        tx,
+        scope,
+        row,
+        { ...columns, ...more, archived_at: null } as Partial<Row>,
+        'restore',
+      );
     });
+    return this.shown(scope, restored);
   }
 
   /**
@@ -115,20 +127,22 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    * @returns for a kind with an `erasure`, the erasure that deletes the resource
    */
   delete(scope: S, id: string, how: Deletion = {}): Promise<ErasureEntity | void> {
-    return this.transaction(scope, async (tx) => {
-      const row = await this.lockToDelete(tx, scope, id, how);
-      const { erasure } = this.kind;
-      if (erasure) {
-        await this.record(tx, scope, row, 'delete', []);
-        return this.requestErasure(tx, scope, row, erasure);
-      }
-      await this.onDelete(tx, scope, row);
-      await this.rows.delete(tx, scope, this.idOf(row));
-      await this.afterDelete(tx, scope, row);
-      const { search } = this.kind;
-      if (search) await this.kit.index.remove(tx, scope, search.type, [this.idOf(row)]);
+    return this.transaction(scope, (tx) => this.deleteWithin(tx, scope, id, how));
+  }
+
+  /** Deletes a resource within a transaction of the caller. See `delete`. */
+  async deleteWithin(tx: Tx, scope: S, id: string, how: Deletion = {}): Promise<ErasureEntity | void> {
+    const row = await this.lockToDelete(tx, scope, id, how);
+    const { erasure, search } = this.kind;
+    if (erasure) {
       await this.record(tx, scope, row, 'delete', []);
-    });
+      return this.requestErasure(tx, scope, row, erasure);
+    }
+    await this.onDelete(tx, scope, row);
+    await this.rows.delete(tx, scope, this.idOf(row));
+    await this.kit.references.markErased(tx, scope, this.kind.noun, this.idOf(row));
+    if (search) await this.kit.index.remove(tx, scope, search.type, [this.idOf(row)]);
+    await this.record(tx, scope, row, 'delete', []);
   }
 
   /** Requests the erasure of a locked resource. Throws 409 if it is already being erased. */
@@ -167,19 +181,20 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    *
    * @param patch returns the columns that the body sets; undefined leaves a column unchanged
    */
-  protected change(
+  protected async change(
     scope: S,
     id: string,
     dto: PatchBody<Row>,
     ifMatch: string | undefined,
     patch: (row: Row, tx: Tx) => Partial<Row> | Promise<Partial<Row>>,
   ): Promise<Versioned<View>> {
-    return this.transaction(scope, async (tx) => {
+    const changed = await this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const columns = await patch(row, tx);
       await this.checkChange(tx, scope, row, dto, ifMatch);
-      return this.versioned(await this.write(tx, scope, row, columns, 'update'));
+      return this.write(tx, scope, row, columns, 'update');
     });
+    return this.shown(scope, changed);
   }
 
   /** Runs the checks of a PATCH that follow the checks of its body: 412, 409, 422. */
@@ -264,13 +279,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return Promise.resolve({});
   }
 
-  /** Hook for rows that must go before the row of a deleted resource, because no foreign key cascades to them. */
+  /** Hook for what goes with a deleted resource, besides rows whose foreign keys cascade. Called before its row is deleted. */
   protected onDelete(_tx: Tx, _scope: S, _row: Row): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** Hook for what becomes unused when a resource is deleted, such as stored bytes. */
-  protected afterDelete(_tx: Tx, _scope: S, _row: Row): Promise<void> {
     return Promise.resolve();
   }
 
@@ -288,6 +298,11 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   /** Prevents the workspace of a resource from being archived until the transaction ends. Throws 409 when it is archived. */
   protected checkOpen(_tx: Tx, _scope: S, _row: Row): Promise<void> {
     return Promise.resolve();
+  }
+
+  /** Hook for views that show more than the row, such as which references were deleted. */
+  protected shown(_scope: S, row: Row): Promise<Versioned<View>> {
+    return Promise.resolve(this.versioned(row));
   }
 
   protected versioned(row: Row): Versioned<View> {
@@ -322,7 +337,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     );
   }
 
-  private async record(
+  protected async record(
     tx: Tx,
     scope: S,
     row: Row,

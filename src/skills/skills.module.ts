@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { StorageModule } from '#platform/storage';
 import { ResourcesModule } from '../resources';
 import { SkillBlobRepository } from './content/skill-blob.repository';
+import { SkillContentsStep } from './content/skill-contents.step';
 import { SkillContents } from './content/skill-contents';
 import { SkillReconcileStep } from './reconcile/skill-reconcile.step';
 import { SkillDirectory } from './skills/skill-directory';
@@ -22,6 +23,7 @@ import { SkillService } from './skills/skill.service';
     SkillDirectory,
     SkillWriter,
     SkillContents,
+    SkillContentsStep,
     SkillPackager,
     SkillReconcileStep,
     SkillRepository,

@@ -1,6 +1,9 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export { TelemetryWorkerModule } from './telemetry.worker.module';
+export { DeletedTraces } from './deletion/deleted-traces';
+export { ErasedUsers } from './traces/erased-users';
+export { type RemovedUses, TraceUses } from './deletion/trace-uses';
 export { type EvaluationEvent, EvaluationEvents } from './evaluation-events/evaluation-event';
 export { ReadLimiter } from './read-limiter';
 export { joinTraceFact } from './traces/trace-facts.sql';
@@ -9,6 +12,7 @@ export { costOf, ModelPrices, type PriceTable } from './span-mapping/model-price
 export { readSpanContent } from './span-mapping/span-meaning.reader';
 export type { MeaningfulEvent } from './span-mapping/span-meaning.types';
 export { repeatsUsage } from './traces/span-record';
+export { DELETED_TRACES_MAX, type DeletedCounts, TraceDeletion } from './traces/trace-deletion';
 export { TraceExportService } from './traces/trace.service';
 export { mayBeCall } from './traces/span-content';
 export { TraceStore } from './traces/trace-store';

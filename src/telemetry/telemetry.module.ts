@@ -1,7 +1,14 @@
 import { Module } from '@nestjs/common';
 import { ComputationModule } from '#platform/concurrency';
 import { MetricsModule } from '#platform/metrics';
+import { SecretsModule } from '#platform/secrets';
 import { UsageModule } from '../registry';
+import { ResourcesModule } from '../resources';
+import { DeletedTraces } from './deletion/deleted-traces';
+import { ErasedUsers } from './traces/erased-users';
+import { LogDeleteRepository } from './deletion/log-delete.repository';
+import { Refusals } from './deletion/refusals';
+import { TombstoneRepository } from './deletion/tombstone.repository';
 import { ExportMetrics } from './exports/export.metrics';
 import { ExportLimiter, ExportResources } from './exports/export-queue';
 import { ExportRepository } from './exports/export.repository';
@@ -24,6 +31,8 @@ import { SpanRepository } from './traces/span.repository';
 import { SpanService } from './traces/span.service';
 import { TraceFeedRepository } from './traces/trace-feed.repository';
 import { ReadLimiter } from './read-limiter';
+import { TraceDeleteRepository } from './traces/trace-delete.repository';
+import { TraceDeletion } from './traces/trace-deletion';
 import { TraceExportService, TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { UsageWriteRepository } from './traces/usage-write.repository';
@@ -32,11 +41,18 @@ import { TraceWriter } from './traces/trace.writer';
 
 /** Stores and reads traces, logs and metrics, in the API and in the worker. */
 @Module({
-  imports: [ComputationModule, MetricsModule, UsageModule],
+  imports: [ComputationModule, MetricsModule, ResourcesModule, SecretsModule, UsageModule],
   providers: [
     ModelPrices,
     DayPartitionRepository,
     DayPartitions,
+    DeletedTraces,
+    ErasedUsers,
+    LogDeleteRepository,
+    Refusals,
+    TombstoneRepository,
+    TraceDeleteRepository,
+    TraceDeletion,
     ExportMetrics,
     ExportLimiter,
     JsonReader,
@@ -69,6 +85,11 @@ import { TraceWriter } from './traces/trace.writer';
   exports: [
     DayPartitionRepository,
     DayPartitions,
+    DeletedTraces,
+    ErasedUsers,
+    TraceDeleteRepository,
+    TraceDeletion,
+    SourceWriteRepository,
     ExportRepository,
     ModelPrices,
     ReadLimiter,

@@ -1,9 +1,15 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
+import { ResourcesModule } from '../resources';
+import { ErasedUserStep } from './erasure/erased-user.step';
+import { NamedLogsStep, NamedMetricsStep } from './erasure/named-records.step';
+import { TraceErasureStep } from './erasure/trace-erasure.step';
+import { TraceSelectionStep } from './erasure/trace-selection.step';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
+import { RegistryModule } from '../registry';
+import { RecordRetentionRepository } from './retention/record-retention.repository';
 import { TelemetryRetention } from './retention/telemetry-retention';
-import { TraceRetentionRepository } from './retention/trace-retention.repository';
 import { TelemetryModule } from './telemetry.module';
 
 const PARTITIONS_MS = 60 * 60_000;
@@ -11,8 +17,16 @@ const RETENTION_MS = 10 * 60_000;
 
 /** Periodic tasks of a worker: creates partitions in advance, and drops them when their retention ends. */
 @Module({
-  imports: [JobsWorkerModule, TelemetryModule],
-  providers: [TelemetryRetention, TraceRetentionRepository],
+  imports: [JobsWorkerModule, RegistryModule, ResourcesModule, TelemetryModule],
+  providers: [
+    ErasedUserStep,
+    NamedLogsStep,
+    NamedMetricsStep,
+    TraceErasureStep,
+    TraceSelectionStep,
+    RecordRetentionRepository,
+    TelemetryRetention,
+  ],
 })
 export class TelemetryWorkerModule implements OnApplicationBootstrap {
   constructor(

@@ -28,6 +28,7 @@ const EVALUATION = [
   'scoring',
   'annotation-queues',
   'deletion',
+  'trace-uses',
 ];
 
 /** Folders of src/ that compose or serve the areas. */

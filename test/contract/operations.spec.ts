@@ -482,6 +482,8 @@ describe('every operation', () => {
     await compare(path, experiment.body.experiment_id as string);
     const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
     await expectAll([evaluator.post('/eval/v1/experiments/search', selection)], 200);
+    const remove = admin.in(workspace_id).delete(`/telemetry/v1/traces/${traceId}?force=true`);
+    await expectAll([remove], 204);
     await archiveAndRestore(evaluator, path);
   });
 

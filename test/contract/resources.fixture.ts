@@ -155,8 +155,10 @@ export class Resources {
   }
 
   /** Returns a client that may call an operation on these resources. */
-  callerOf({ path }: { path: string }): ApiClient {
-    if (/^\/(eval|telemetry)\//.test(path)) return this.evaluator;
+  callerOf({ method, path }: { method?: string; path: string }): ApiClient {
+    if (/^\/(eval|telemetry)\//.test(path)) {
+      return method === 'DELETE' ? this.admin.in(this.workspaceId) : this.evaluator;
+    }
     return /^\/registry\/v1\/orgs|\/review$/.test(path) ? this.platform : this.admin;
   }
 

@@ -69,6 +69,8 @@ describe('the periodic tasks of a worker', () => {
       'partitions of spans',
       'rate limits',
       'record words',
+      'retention of scores',
+      'retention of sessions',
       'retention of telemetry',
       'scoring rules',
       'search embeddings',

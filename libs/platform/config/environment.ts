@@ -162,6 +162,12 @@ const VARIABLES = {
   LOG_RETENTION_DAYS: days(),
   /** Days that metrics are kept. Default: TRACE_RETENTION_DAYS. */
   METRIC_RETENTION_DAYS: days(),
+  /** Days that scores of traces and sessions are kept after their creation. Default: forever. */
+  SCORE_RETENTION_DAYS: days(),
+  /** Days that sessions with agents are kept after their last change. Default: forever. */
+  SESSION_RETENTION_DAYS: days(),
+  /** Days that entries of the audit log are kept. Default: forever. */
+  AUDIT_RETENTION_DAYS: days(),
   /**
    * Seconds that the erasure of a workspace or an organization lasts at least, so that it also finds what requests in flight
    * have written.

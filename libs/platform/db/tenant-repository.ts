@@ -99,6 +99,19 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     await tx.query(sql`UPDATE ${raw(table.name)} SET ${assignments} WHERE ${this.keyOf(scope, id)}`);
   }
 
+  /** Returns which of these ids have no row. */
+  async missing(scope: TenantScope, ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const { table } = this.statements;
+    const [id, tenant] = [raw(this.idColumn), raw(this.tenantColumn)];
+    const rows = await this.database.query<{ id: string }>(
+      sql`SELECT ${id} AS id FROM ${raw(table.name)}
+        WHERE ${id} = ANY (${[...new Set(ids)]}::text[]) AND (${tenant} = ${this.tenantOf(scope)}) IS TRUE`,
+    );
+    const found = new Set(rows.map((row) => row.id));
+    return new Set(ids.filter((one) => !found.has(one)));
+  }
+
   /** Deletes a row, and with it the rows of other tables whose foreign keys cascade. */
   async delete(tx: Tx, scope: TenantScope, id: string): Promise<void> {
     await tx.query(sql`DELETE FROM ${raw(this.statements.table.name)} WHERE ${this.keyOf(scope, id)}`);

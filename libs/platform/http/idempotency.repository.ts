@@ -7,6 +7,8 @@ export interface IdempotencyClaim {
   requestId: Buffer;
   /** SHA-256 of the body. */
   digest: Buffer;
+  /** The organization of the caller; null for platform principals. */
+  orgId: string | null;
   /** UUID of the request that holds the claim. */
   holder: string;
 }
@@ -24,6 +26,7 @@ export type ClaimOutcome =
   | { kind: 'claimed' }
   | { kind: 'busy' }
   | { kind: 'other_body' }
+  | { kind: 'erased' }
   | { kind: 'stored'; stored: StoredResponse };
 
 interface StoredRow {
@@ -52,10 +55,10 @@ export class IdempotencyRepository {
   constructor(private readonly database: Database) {}
 
   /** Claims the key for one request, or returns the reason why it cannot be claimed. */
-  async claim({ requestId, digest, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
+  async claim({ requestId, digest, orgId, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
     const claimed = await this.database.query(
-      sql`INSERT INTO idempotency_keys AS existing (request_id, digest, holder, locked_until, expires_at)
-       VALUES (${requestId}, ${digest}, ${holder}, now() + ${LOCK_SECONDS} * interval '1 second', now() + interval '24 hours')
+      sql`INSERT INTO idempotency_keys AS existing (request_id, digest, org_id, holder, locked_until, expires_at)
+       VALUES (${requestId}, ${digest}, ${orgId}, ${holder}, now() + ${LOCK_SECONDS} * interval '1 second', now() + interval '24 hours')
        ON CONFLICT (request_id) DO UPDATE
          SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until,
              expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL, workspace_id = NULL
@@ -70,12 +73,13 @@ export class IdempotencyRepository {
     if (!row) return { kind: 'busy' };
     if (!row.digest.equals(digest)) return { kind: 'other_body' };
     if (row.status === null) return { kind: 'busy' };
+    if (row.body === null) return { kind: 'erased' };
     return {
       kind: 'stored',
       stored: {
         status: row.status,
         headers: row.headers ?? {},
-        body: row.body ?? Buffer.alloc(0),
+        body: row.body,
         workspaceId: row.workspace_id,
       },
     };

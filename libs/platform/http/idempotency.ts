@@ -84,6 +84,11 @@ export class Idempotency {
     if (outcome.kind === 'other_body') {
       throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
     }
+    if (outcome.kind === 'erased') {
+      throw problem.conflict(
+        'The first request with this Idempotency-Key succeeded. Its response has been erased together with the data in it.',
+      );
+    }
     if (outcome.kind === 'stored') {
       checkAccess(request, outcome.stored.workspaceId);
       return replyOfStored(outcome.stored);
@@ -199,6 +204,7 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   return {
     requestId: sha256(JSON.stringify(identity)),
     digest: digestOf(request),
+    orgId: user?.orgId ?? null,
     holder: randomUUID(),
   };
 }

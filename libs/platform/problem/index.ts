@@ -12,6 +12,7 @@ export {
   duplicateOf,
   explainConstraint,
   isDataError,
+  isDeadlock,
   isLockTimeout,
   problemOfDatabaseError,
 } from './sqlstate';

@@ -98,11 +98,16 @@ export function isDataError(error: unknown): boolean {
 }
 
 /** Tells whether a statement failed because another transaction held a lock for too long. */
-export function isLockTimeout(error: unknown): boolean {
-  if (error instanceof Problem) return isLockTimeout(error.cause);
+export const isLockTimeout = (error: unknown): boolean => hasCode(error, '55P03');
+
+/** Tells whether a transaction was rolled back because it and another one waited for each other. */
+export const isDeadlock = (error: unknown): boolean => hasCode(error, '40P01');
+
+function hasCode(error: unknown, sqlstate: string): boolean {
+  if (error instanceof Problem) return hasCode(error.cause, sqlstate);
   const { driverError, code } = (error ?? {}) as DatabaseError;
-  if (typeof driverError === 'object' && driverError !== null) return isLockTimeout(driverError);
-  return code === '55P03';
+  if (typeof driverError === 'object' && driverError !== null) return hasCode(driverError, sqlstate);
+  return code === sqlstate;
 }
 
 /** Errors of the socket to PostgreSQL, which have no SQLSTATE. */

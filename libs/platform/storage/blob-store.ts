@@ -12,7 +12,7 @@ import { StorageQuota } from './storage-quota';
 /** Interval of the heartbeat of a write, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
 const RENEWAL_MS = 20_000;
 
-/** Maximum number of objects that one run of the clean-up deletes. */
+/** Maximum number of objects that the clean-up deletes before it looks for more. */
 const DELETED_MAX = 100;
 
 /** Failures after which a run of the clean-up gives up. */
@@ -155,6 +155,42 @@ export class BlobStore {
     await this.blobs.keep(tx, scope, { sha256, size_bytes: size, crc32: 0, storage_key });
   }
 
+  /**
+   * Removes bytes that no row refers to any more, at the end of the transaction that has deleted such rows. The clean-up deletes
+   * their objects after the commit.
+   */
+  release(tx: Tx, scope: Tenant, sha256s: readonly string[]): void {
+    if (sha256s.length === 0) return;
+    tx.beforeCommit(async () => {
+      await this.releaseNow(tx, scope, sha256s);
+    });
+  }
+
+  /**
+   * Removes the bytes of an organization that no row refers to, a batch at a time.
+   *
+   * @param after `next` of the batch before
+   * @returns the number of removed objects, and where the next batch begins; null after the last
+   */
+  async releaseUnreferenced(
+    tx: Tx,
+    scope: Tenant,
+    after: string | null,
+    limit: number,
+  ): Promise<{ count: number; next: string | null }> {
+    const sha256s = await this.blobs.list(scope, tx, after ?? '', limit);
+    const count = sha256s.length === 0 ? 0 : await this.releaseNow(tx, scope, sha256s);
+    return { count, next: sha256s.length < limit ? null : sha256s.at(-1)! };
+  }
+
+  /** Deletes objects of an organization that were removed. Returns how many there were, at most `limit`. */
+  async deleteReleased(tx: Tx, scope: Tenant, limit: number): Promise<number> {
+    const keys = await this.blobs.findReleased(scope, tx, limit);
+    await Promise.all(keys.map((key) => this.storage.delete(key)));
+    await this.blobs.forgetAll(tx, keys);
+    return keys.length;
+  }
+
   /** Opens stored bytes. Throws 503 if they are missing. */
   async open(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<BlobContent> {
     const row = await this.blobs.find(scope, sha256, on);
@@ -173,20 +209,29 @@ export class BlobStore {
     return (await this.blobs.find(scope, sha256, on)) !== null;
   }
 
-  /** Deletes the remains of interrupted writes. Safe to run in several processes. */
+  /** Deletes the remains of interrupted writes, and removed objects. Safe to run in several processes. */
   async deleteOrphans(): Promise<void> {
-    const keys = await this.blobs.findAbandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
     let failures = 0;
-    for (const key of keys) {
-      try {
-        await this.storage.delete(key);
-        await this.blobs.forget(key);
-      } catch (error) {
-        // One failing object must not prevent the deletion of others. If the storage is down, the next run tries again.
-        if (++failures === FAILURES_MAX) throw error;
-        logFailure(error);
+    for (let count = DELETED_MAX; count === DELETED_MAX && failures === 0;) {
+      const keys = await this.blobs.findAbandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
+      count = keys.length;
+      for (const key of keys) {
+        try {
+          await this.storage.delete(key);
+          await this.blobs.forget(key);
+        } catch (error) {
+          // One failing object must not prevent the deletion of others. If the storage is down, the next run tries again.
+          if (++failures === FAILURES_MAX) throw error;
+          logFailure(error);
+        }
       }
     }
+  }
+
+  private async releaseNow(tx: Tx, scope: Tenant, sha256s: readonly string[]): Promise<number> {
+    const { count, bytes } = await this.blobs.release(tx, scope, sha256s);
+    this.quota.add(tx, scope, -bytes);
+    return count;
   }
 
   /** Reads all bytes. Verifies their checksum before the last chunk, so that damaged bytes never arrive completely. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/scope';
-import { Database, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, raw, sql, type SqlExecutor, type Tx } from '#platform/db';
 
 /** A complete object. */
 export interface BlobRow {
@@ -15,6 +15,9 @@ export interface BlobRow {
 @Injectable()
 export class BlobRepository {
   constructor(private readonly database: Database) {}
+
+  /** The columns that refer to blobs, as conditions that no row refers to a blob. Read once, from the catalog. */
+  private unreferenced: Promise<string> | undefined;
 
   /** Records a write before its first byte, so that its object is found even if the process dies. */
   async begin({ orgId }: Pick<OrgScope, 'orgId'>, key: string): Promise<void> {
@@ -92,10 +95,79 @@ export class BlobRepository {
     return rows.map((row) => row.storage_key);
   }
 
+  /**
+   * Removes those of some objects that no row refers to, and marks them for deletion. The lock comes first, in a statement of its
+   * own, so that the second one sees the rows of a transaction that has just kept the same bytes.
+   *
+   * @returns the number of the objects, and of their bytes
+   */
+  async release(
+    tx: Tx,
+    { orgId }: Pick<OrgScope, 'orgId'>,
+    sha256s: readonly string[],
+  ): Promise<{ count: number; bytes: number }> {
+    await tx.query(
+      sql`SELECT 1 FROM blobs WHERE org_id = ${orgId} AND sha256 = ANY (${sha256s}::text[]) ORDER BY sha256 FOR UPDATE`,
+    );
+    const [released] = await tx.query<{ count: number; bytes: number }>(
+      sql`WITH released AS (
+          DELETE FROM blobs WHERE org_id = ${orgId} AND sha256 = ANY (${sha256s}::text[])
+            AND ${raw(await this.isUnreferenced())}
+          RETURNING storage_key, size_bytes
+        ), marked AS (
+          INSERT INTO blob_writes (storage_key, org_id) SELECT storage_key, ${orgId} FROM released
+        )
+        SELECT count(*) AS count, coalesce(sum(size_bytes), 0)::bigint AS bytes FROM released`,
+    );
+    return released!;
+  }
+
+  /** Returns the digests of an organization's objects after one, in order. */
+  async list({ orgId }: Pick<OrgScope, 'orgId'>, on: SqlExecutor, after: string, limit: number) {
+    const rows = await on.query<{ sha256: string }>(
+      sql`SELECT sha256 FROM blobs WHERE org_id = ${orgId} AND sha256 > ${after} ORDER BY sha256 LIMIT ${limit}`,
+    );
+    return rows.map(({ sha256 }) => sha256);
+  }
+
+  /** Returns objects of an organization that are marked for deletion, and locks them. */
+  async findReleased({ orgId }: Pick<OrgScope, 'orgId'>, tx: Tx, limit: number): Promise<string[]> {
+    const rows = await tx.query<{ storage_key: string }>(
+      sql`SELECT storage_key FROM blob_writes WHERE org_id = ${orgId} AND heartbeat_at IS NULL
+        LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+    );
+    return rows.map((row) => row.storage_key);
+  }
+
   /** Removes the record of an object that has been deleted. */
   async forget(key: string): Promise<void> {
-    await this.database.query(
-      sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND heartbeat_at IS NULL`,
+    await this.forgetAll(this.database, [key]);
+  }
+
+  async forgetAll(on: SqlExecutor, keys: readonly string[]): Promise<void> {
+    await on.query(
+      sql`DELETE FROM blob_writes WHERE storage_key = ANY (${keys}::text[]) AND heartbeat_at IS NULL`,
     );
+  }
+
+  /** Returns the condition that no row of any table refers to a blob. */
+  private isUnreferenced(): Promise<string> {
+    this.unreferenced ??= this.readReferences().catch((error: unknown) => {
+      this.unreferenced = undefined;
+      throw error;
+    });
+    return this.unreferenced;
+  }
+
+  private async readReferences(): Promise<string> {
+    const keys = await this.database.query<{ condition: string }>(
+      `SELECT format('NOT EXISTS (SELECT FROM %s child WHERE %s)', k.conrelid::regclass, (
+          SELECT string_agg(format('child.%I = blobs.%I', a.attname, b.attname), ' AND ')
+          FROM unnest(k.conkey, k.confkey) AS pair (child, parent)
+            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = pair.child
+            JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = pair.parent)) AS condition
+        FROM pg_constraint k WHERE k.contype = 'f' AND k.confrelid = 'blobs'::regclass ORDER BY 1`,
+    );
+    return keys.map(({ condition }) => condition).join(' AND ');
   }
 }

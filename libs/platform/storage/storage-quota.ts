@@ -92,8 +92,8 @@ export class StorageQuota {
   }
 
   /**
-   * Counts bytes that a transaction stores and that the organization did not have before. Throws 413 before the commit if they
-   * exceed the quota.
+   * Counts bytes that a transaction stores and that the organization did not have before, or with a negative number, bytes that
+   * it deletes. Throws 413 before the commit if new bytes exceed the quota.
    */
   add(tx: Tx, scope: Tenant, bytes: number): void {
     if (bytes === 0) return;
@@ -119,8 +119,8 @@ export class StorageQuota {
   private async write(tx: Tx, orgId: string, bytes: number): Promise<void> {
     const used = await this.usage.add(tx, { orgId }, bytes);
     const uploads = this.uploads.get(orgId);
-    if (uploads) uploads.used = Math.max(uploads.used, used);
-    if (this.quota !== null && used > this.quota) throw this.exceeded(used - bytes);
+    if (uploads) uploads.used = bytes > 0 ? Math.max(uploads.used, used) : used;
+    if (bytes > 0 && this.quota !== null && used > this.quota) throw this.exceeded(used - bytes);
   }
 }
 

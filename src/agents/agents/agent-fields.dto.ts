@@ -4,6 +4,7 @@ import {
   ArrayMaxSize,
   ArrayUnique,
   IsArray,
+  IsBoolean,
   IsOptional,
   Length,
   type ValidationArguments,
@@ -31,6 +32,18 @@ const duplicatesBy = <One>(keyOf: (one: One) => unknown) => ({
 const keyOfTool = ({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name]);
 const keyOfSkill = ({ skill_id }: AgentSkillDto) => skill_id;
 
+/** Declares the mark of a reference, which requests may send back. */
+const IsErasedMark = (what: string) =>
+  applyDecorators(
+    IsOptional(),
+    IsBoolean(),
+    ApiProperty({
+      type: 'boolean',
+      required: false,
+      description: `True if the ${what} was deleted, else absent. Ignored in requests.`,
+    }),
+  );
+
 /** A tool that an agent may call. */
 export class AgentToolDto {
   /** An MCP server of the workspace. */
@@ -40,6 +53,9 @@ export class AgentToolDto {
   /** The name of a tool of that server. */
   @IsText(255)
   tool_name!: string;
+
+  @IsErasedMark('server')
+  erased?: boolean;
 }
 
 /** A skill of an agent. */
@@ -52,6 +68,9 @@ export class AgentSkillDto {
   @IsOptional()
   @IsWholeNumber({ minimum: 1, maximum: ORDINAL_MAX, format: 'int32', nullable: true, required: false })
   version_ordinal?: number | null;
+
+  @IsErasedMark('skill, or the version,')
+  erased?: boolean;
 }
 
 export const IsMaxStepCount = (options: { default?: number } = {}) =>

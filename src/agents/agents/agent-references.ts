@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
 import { ServerDirectory } from '../../mcp-servers';
 import { SkillDirectory } from '../../skills';
+import { toRawJson, type RawJson } from '#platform/json';
 import type { AgentSkill, AgentTool } from './agent.entity';
+import type { AgentSkillDto, AgentToolDto } from './agent-fields.dto';
 
 /** References to tools and skills, and their place in a body. */
 export interface PlacedReferences {
@@ -26,6 +28,30 @@ export class AgentReferences {
   async check(on: SqlExecutor, scope: Scope, references: Omit<PlacedReferences, 'pointer'>): Promise<void> {
     const faults = await this.faultsIn(on, scope, [{ ...references, pointer: '' }]);
     if (faults.length > 0) throw problem.invalidFields(faults);
+  }
+
+  /**
+   * Marks the references of views to what was deleted. Takes at most two statements.
+   *
+   * @returns the marked references, by which ETags differ; an empty object if there are none
+   */
+  async markErased(
+    scope: OrgScope,
+    views: readonly { tools: AgentToolDto[]; skills: AgentSkillDto[] }[],
+  ): Promise<RawJson> {
+    const tools = views.flatMap((view) => view.tools);
+    const skills = views.flatMap((view) => view.skills);
+    const servers = await this.servers.missing(
+      scope,
+      tools.map(({ server_id }) => server_id),
+    );
+    const missing = await this.skills.missing(scope, skills);
+    const erased = [
+      ...tools.filter(({ server_id }) => servers.has(server_id)),
+      ...skills.filter((_, index) => missing.has(index)),
+    ];
+    for (const reference of erased) reference.erased = true;
+    return toRawJson(erased.length === 0 ? {} : erased);
   }
 
   /** Returns the missing tools and skills of any number of agents. Takes two statements. */

@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, LifecycleController } from '../../resources';
 import {
   AgentDto,
   AgentListQueryDto,
@@ -92,5 +92,21 @@ export class AgentController extends LifecycleController({
     @Param('version_ordinal') ordinal: string,
   ): Promise<Versioned<AgentVersionDto>> {
     return this.agents.getVersion(scope, id, pathNumber(ordinal, 'agent version'));
+  }
+
+  /**
+   * Delete a version of an agent
+   *
+   * @remarks Not the newest version (409).
+   */
+  @DeleteRoute(':agent_id/versions/:version_ordinal')
+  deleteVersion(
+    @CurrentScope() scope: OrgScope,
+    @Param('agent_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.agents.deleteVersion(scope, id, pathNumber(ordinal, 'agent version'), { force, ifMatch });
   }
 }

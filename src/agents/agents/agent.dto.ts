@@ -77,7 +77,7 @@ export class AgentPageDto extends PageOf(AgentDto) {}
 
 /** A version of an agent. Versions never change. */
 export class AgentVersionDto extends OmitType(AgentDto, [...UNVERSIONED_MEMBERS, 'org_id']) {
-  /** Numbered from 1 without gaps. */
+  /** Numbered from 1. Deleted versions leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   /** The principal that made the change. */

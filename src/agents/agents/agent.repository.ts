@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, sql } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import { storedJson } from '#platform/json';
 import { type ComparedRow, OwnedRepository } from '../../resources';
-import { type AgentContent, AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
+import {
+  type AgentContent,
+  AgentEntity,
+  type AgentSkill,
+  type AgentTool,
+  type AgentVersionRow,
+  CONTENT_FIELDS,
+} from './agent.entity';
 
 /** The columns of an agent that a reconcile reads. */
 export interface ComparedAgent extends ComparedRow {
@@ -25,6 +32,22 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
       compared: `encode(sha256(convert_to(jsonb_build_array(${DIGEST_COLUMNS.join(', ')})::text, 'UTF8')), 'hex')
         AS content_sha256`,
     });
+  }
+
+  /** Finds live agents with such a skill or tool. */
+  async findUsing(
+    tx: Tx,
+    scope: OrgScope,
+    { skill, tool }: { skill?: Partial<AgentSkill>; tool?: Partial<AgentTool> },
+    limit: number,
+  ): Promise<string[]> {
+    const uses = skill
+      ? sql`skills @> ${JSON.stringify([skill])}::jsonb`
+      : sql`tools @> ${JSON.stringify([tool])}::jsonb`;
+    const rows = await tx.query<{ agent_id: string }>(
+      sql`SELECT agent_id FROM agents WHERE ${uses} AND org_id = ${scope.orgId} AND archived_at IS NULL LIMIT ${limit}`,
+    );
+    return rows.map(({ agent_id }) => agent_id);
   }
 
   /** Returns the tools of a live agent, or null. */

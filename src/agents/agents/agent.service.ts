@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import type { Versioned } from '#platform/http';
+import { Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
 import {
   changedColumns,
   type CopySource,
@@ -11,7 +12,9 @@ import {
   NamedResources,
   newOwned,
   OWNED_READERS,
+  type OwnedListQueryDto,
   OwnedService,
+  type Reference,
   type ResourceKind,
   ResourceKit,
   narrowScope,
@@ -29,6 +32,7 @@ import {
 import {
   type AgentContent,
   type AgentEntity,
+  type AgentSkill,
   type AgentTool,
   type AgentVersionRow,
   AUDITED_FIELDS,
@@ -64,6 +68,16 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   ) {
     super(kit, agents, AGENT, toAgentVersionDto);
     kit.allowed.add('agents', new NamedResources('agents', 'agent_id'));
+    kit.references.add({
+      nouns: ['skill', 'skill version', 'server'],
+      find: (tx, scope, noun, id, limit, version) =>
+        this.findUsing(
+          tx,
+          scope,
+          noun === 'server' ? { tool: { server_id: id } } : skillOf(id, version),
+          limit,
+        ),
+    });
   }
 
   /** Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace. */
@@ -98,6 +112,31 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
     return this.agents.declaredTools(scope, id);
   }
 
+  override async list(scope: OrgScope, query: OwnedListQueryDto): Promise<Page<AgentDto>> {
+    const page = await super.list(scope, query);
+    await this.references.markErased(scope, page.items);
+    return page;
+  }
+
+  override async listVersions(
+    scope: OrgScope,
+    id: string,
+    query: OrderedListQueryDto,
+  ): Promise<Page<AgentVersionDto>> {
+    const page = await super.listVersions(scope, id, query);
+    await this.references.markErased(scope, page.items);
+    return page;
+  }
+
+  override async getVersion(
+    scope: OrgScope,
+    id: string,
+    ordinal: number,
+  ): Promise<Versioned<AgentVersionDto>> {
+    const { view } = await super.getVersion(scope, id, ordinal);
+    return new Versioned(view, versionShowing(ordinal, [await this.references.markErased(scope, [view])]));
+  }
+
   /** Errors: 400 for an unknown tool or skill; those of every change. */
   patch(scope: OrgScope, id: string, dto: PatchAgentDto, ifMatch?: string): Promise<Versioned<AgentDto>> {
     return this.change(scope, id, dto, ifMatch, async (row, tx) => {
@@ -108,4 +147,25 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
       return content;
     });
   }
+
+  /** Marks references to deleted skills and servers, which the ETag covers. */
+  protected override async shown(scope: OrgScope, row: AgentEntity): Promise<Versioned<AgentDto>> {
+    const view = toAgentDto(row);
+    const erased = await this.references.markErased(scope, [view]);
+    return new Versioned(view, versionShowing(row.generation, [erased]));
+  }
+
+  private async findUsing(
+    tx: Tx,
+    scope: OrgScope,
+    used: Parameters<AgentRepository['findUsing']>[2],
+    limit: number,
+  ): Promise<Reference[]> {
+    const ids = await this.agents.findUsing(tx, scope, used, limit);
+    return ids.map((id) => ({ noun: 'agent', id }));
+  }
 }
+
+const skillOf = (skill_id: string, version_ordinal?: number): { skill: Partial<AgentSkill> } => ({
+  skill: { skill_id, ...(version_ordinal !== undefined && { version_ordinal }) },
+});

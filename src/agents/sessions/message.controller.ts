@@ -4,6 +4,7 @@ import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/aut
 import { created, type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CreateMessageDto, MessageDto, MessageListQueryDto, MessagePageDto } from './message.dto';
+import { DeleteRoute } from '../../resources';
 import { MessageService } from './message.service';
 
 @ApiTags('Agent sessions')
@@ -47,5 +48,19 @@ export class MessageController {
     @Param('message_id') messageId: string,
   ): Promise<MessageDto> {
     return this.messages.get(scope, sessionId, messageId);
+  }
+
+  /**
+   * Delete a message of a session
+   *
+   * @remarks Not the first message, which is the session's `prompt` (409).
+   */
+  @DeleteRoute(':message_id')
+  delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('session_id') sessionId: string,
+    @Param('message_id') messageId: string,
+  ): Promise<void> {
+    return this.messages.delete(scope, sessionId, messageId);
   }
 }

@@ -62,7 +62,7 @@ export class MessageDto extends StampsDto {
   session_id!: string;
   org_id!: string;
   workspace_id!: string;
-  /** The position in the session, from 1 without gaps. */
+  /** The position in the session, from 1. Deleted messages leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   ordinal!: number;
   @ApiProperty({ enum: MESSAGE_ROLES })

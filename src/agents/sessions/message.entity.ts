@@ -11,7 +11,7 @@ export class SessionMessageEntity {
   @PrimaryColumn('text')
   session_id!: string;
 
-  /** The position in the session, from 1 without gaps, in the order of acceptance. */
+  /** The position in the session, from 1, in the order of acceptance. Deleted messages leave gaps. */
   @PrimaryColumn('integer')
   ordinal!: number;
 

@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { type BulkColumn, BulkColumns, Database, prepared, raw, sql, type Tx, Where } from '#platform/db';
+import {
+  type BulkColumn,
+  BulkColumns,
+  Database,
+  prepared,
+  raw,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
 import { newId } from '#platform/ids';
 import { storedJson, toRawJson } from '#platform/json';
 import { listPage, type RowPage } from '#platform/paging';
@@ -73,15 +83,16 @@ export class MessageRepository {
             FOR SHARE OF w
           ), session AS (
             UPDATE agent_sessions s
-            SET message_count = message_count + ${messages.length}::integer, generation = generation + 1,
+            SET message_count = message_count + ${messages.length}::integer,
+                last_ordinal = last_ordinal + ${messages.length}::integer, generation = generation + 1,
                 last_message_at = greatest(last_message_at, clock.at), updated_at = greatest(updated_at, clock.at)
             FROM place, (SELECT ${new Date()}::timestamptz AS at) clock
             WHERE s.session_id = place.session_id
               AND (s.org_id = ${scope.orgId} AND s.archived_at IS NULL AND s.session_status = 'active') IS TRUE
-            RETURNING s.session_id, s.message_count, s.org_id, s.workspace_id, s.last_message_at
+            RETURNING s.session_id, s.last_ordinal, s.org_id, s.workspace_id, s.last_message_at
           )
           INSERT INTO session_messages (${raw(COLUMNS)})
-          SELECT session_id, message_count - ${messages.length}::integer + 1 + index, message_id, org_id, workspace_id,
+          SELECT session_id, last_ordinal - ${messages.length}::integer + 1 + index, message_id, org_id, workspace_id,
             role, content, tool_calls, tool_call_id, name, trace_id, last_message_at, ${scope.principalId}
           FROM session CROSS JOIN ${NEW_MESSAGE.table(rows, 'input')}
           ORDER BY index RETURNING ${raw(COLUMNS)}`,
@@ -113,11 +124,23 @@ export class MessageRepository {
     );
   }
 
-  async find(scope: OrgScope, sessionId: string, messageId: string): Promise<SessionMessageEntity | null> {
-    const [row] = await this.database.query<SessionMessageEntity>(
+  async find(
+    scope: OrgScope,
+    sessionId: string,
+    messageId: string,
+    on: SqlExecutor = this.database,
+  ): Promise<SessionMessageEntity | null> {
+    const [row] = await on.query<SessionMessageEntity>(
       sql`SELECT ${raw(COLUMNS)} FROM session_messages
         WHERE org_id = ${scope.orgId} AND session_id = ${sessionId} AND message_id = ${messageId}`,
     );
     return row ?? null;
+  }
+
+  async delete(tx: Tx, scope: OrgScope, { session_id, ordinal }: SessionMessageEntity): Promise<void> {
+    await tx.query(
+      sql`DELETE FROM session_messages
+        WHERE session_id = ${session_id} AND ordinal = ${ordinal} AND (org_id = ${scope.orgId}) IS TRUE`,
+    );
   }
 }

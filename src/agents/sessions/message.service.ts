@@ -77,6 +77,11 @@ export class MessageService {
     return toPage(await this.messages.list(scope, sessionId, query), toMessageDto);
   }
 
+  /** Errors: those of `AgentSessionService.deleteMessage`. */
+  delete(scope: OrgScope, sessionId: string, messageId: string): Promise<void> {
+    return this.sessions.deleteMessage(scope, sessionId, messageId);
+  }
+
   async get(scope: OrgScope, sessionId: string, messageId: string): Promise<MessageDto> {
     await this.sessions.find(scope, sessionId);
     const row = await this.messages.find(scope, sessionId, messageId);

@@ -84,6 +84,8 @@ export class AgentSessionDto extends PlacedDto {
   /** The version of the agent that the session is pinned to. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   version_ordinal!: number;
+  /** True if the agent, or this version of it, was deleted, else absent. */
+  agent_erased?: boolean;
   title!: string | null;
   prompt!: string;
   @ApiProperty({ enum: SESSION_STATUSES })

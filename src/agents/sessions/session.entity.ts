@@ -36,6 +36,10 @@ export class AgentSessionEntity extends PlacedEntity {
   @Column('integer')
   message_count!: number;
 
+  /** The ordinal of the newest message, deleted or not. */
+  @Column('integer')
+  last_ordinal!: number;
+
   @Column('timestamptz')
   last_message_at!: Date;
 

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { patchMetadata, type Versioned } from '#platform/http';
+import type { Tx } from '#platform/db';
+import { patchMetadata, Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import {
   type AnyOf,
   checkLive,
@@ -50,6 +51,13 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     private readonly traces: SessionService,
   ) {
     super(kit, sessions, SESSION);
+    kit.references.add({
+      nouns: ['agent', 'agent version'],
+      find: async (tx, scope, _noun, id, limit, version) => {
+        const ids = await this.sessions.findActiveOf(tx, scope, id, version, limit);
+        return ids.map((session) => ({ noun: 'session', id: session }));
+      },
+    });
   }
 
   /**
@@ -62,6 +70,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
       const agent = this.kit.access.admit(scope, locked, 'agent', agentId, SESSION_WRITERS);
       checkLive(agent, 'agent');
       await this.kit.access.holdOpen(tx, scope, agent.workspace_id);
+      await this.checkVersion(tx, scope, agent, dto.version_ordinal);
       const row = await this.insert(tx, scope, newSession(scope, agent, dto));
       await this.messages.insertFirst(tx, row);
       return this.versioned(row);
@@ -69,7 +78,11 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   }
 
   async list(scope: OrgScope, query: AgentSessionListQueryDto): Promise<Page<AgentSessionDto>> {
-    return this.page(await this.sessions.list(scope, query));
+    const rows = await this.sessions.list(scope, query);
+    const missing = await this.agents.versions.missing(scope.orgKey, rows.rows.map(agentVersionOf));
+    const page = this.page(rows);
+    for (const index of missing) page.items[index]!.agent_erased = true;
+    return page;
   }
 
   patch(
@@ -97,6 +110,22 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   }
 
   /**
+   * Deletes a message, and keeps the count of the session right. Errors: 404; 403; 409 for the first message, which is the
+   * session's prompt.
+   */
+  deleteMessage(scope: OrgScope, id: string, messageId: string): Promise<void> {
+    return this.transaction(scope, async (tx) => {
+      const session = await this.lock(tx, scope, id, 'delete');
+      const message = orNotFound(await this.messages.find(scope, id, messageId, tx), 'message', messageId);
+      if (message.ordinal === 1) {
+        throw problem.conflict("The first message is the session's `prompt`. Delete the session instead.");
+      }
+      await this.messages.delete(tx, scope, message);
+      await this.write(tx, scope, session, { message_count: session.message_count - 1 }, 'update');
+    });
+  }
+
+  /**
    * Throws if a session does not accept messages from the caller: 404; 403; 409 if the session is not active, or if the
    * session or its workspace is archived.
    */
@@ -113,18 +142,43 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     });
   }
 
+  /** Shows whether the agent was deleted, which the ETag covers. */
+  protected override async shown(
+    scope: OrgScope,
+    row: AgentSessionEntity,
+  ): Promise<Versioned<AgentSessionDto>> {
+    const missing = await this.agents.versions.missing(scope.orgKey, [agentVersionOf(row)]);
+    const mark = missing.size > 0 ? { agent_erased: true } : {};
+    return new Versioned(
+      { ...toAgentSessionDto(row), ...mark },
+      versionShowing(row.generation, [toRawJson(mark)]),
+    );
+  }
+
+  /** Sessions have no archive route that must come first. */
+  protected override checkDeletable(): void {}
+
+  /** Throws 400 for a version that the agent does not have. */
+  private async checkVersion(
+    tx: Tx,
+    scope: OrgScope,
+    { agent_id, version_ordinal: newest }: AgentEntity,
+    ordinal: number | null | undefined,
+  ): Promise<void> {
+    if (ordinal == null || ordinal === newest) return;
+    if (await this.agents.versions.find(scope.orgKey, agent_id, ordinal, tx)) return;
+    const detail = `is not a version of the agent. The newest version is ${newest}.`;
+    throw problem.invalidField('/version_ordinal', detail);
+  }
+
   protected override rolesFor(action: ResourceAction, row: AgentSessionEntity | null): AnyOf {
     return action === 'update' ? SESSION_WRITERS : super.rolesFor(action, row);
   }
 }
 
+const agentVersionOf = ({ agent_id: id, version_ordinal: ordinal }: AgentSessionEntity) => ({ id, ordinal });
+
 function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto): AgentSessionEntity {
-  const version_ordinal = dto.version_ordinal ?? agent.version_ordinal;
-  // Versions are numbered without gaps and never deleted.
-  if (version_ordinal > agent.version_ordinal) {
-    const detail = `is not a version of the agent. The newest version is ${agent.version_ordinal}.`;
-    throw problem.invalidField('/version_ordinal', detail);
-  }
   const stamped = stamps(scope);
   return {
     ...stamped,
@@ -132,11 +186,12 @@ function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto):
     org_id: scope.orgId,
     workspace_id: agent.workspace_id,
     agent_id: agent.agent_id,
-    version_ordinal,
+    version_ordinal: dto.version_ordinal ?? agent.version_ordinal,
     title: dto.title ?? null,
     prompt: dto.prompt,
     session_status: 'active',
     message_count: 1,
+    last_ordinal: 1,
     last_message_at: stamped.created_at,
     metadata: toRawJson(dto.metadata ?? {}),
     generation: 1,

@@ -27,7 +27,9 @@ export class Platform1795824000000 extends SqlMigration {
       request_id bytea PRIMARY KEY,
       -- SHA-256 of the request: a different request with the same key is a conflict
       digest bytea NOT NULL,
-      -- the response; null until the first request ends
+      -- the organization of the caller; null for platform principals
+      org_id text COLLATE "C",
+      -- the response; null until the first request ends. Headers and body are null again once data in them is erased.
       status integer,
       headers jsonb,
       body bytea,
@@ -40,6 +42,8 @@ export class Platform1795824000000 extends SqlMigration {
     );
     -- the periodic deletion of expired keys
     CREATE INDEX idempotency_keys_expires_at ON idempotency_keys (expires_at);
+    -- erasures
+    CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, request_id) WHERE org_id IS NOT NULL;
 
     -- The outbox of jobs for a queue outside PostgreSQL, written in the transaction that enqueues them. The queue inside
     -- PostgreSQL has its own schema and migrations.

@@ -36,6 +36,8 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       name text NOT NULL,
       description text,
       metadata json NOT NULL DEFAULT '{}',
+      -- for how many days it keeps its data: the members of the API that are set
+      retention json NOT NULL DEFAULT '{}',
       generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
@@ -43,6 +45,8 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       archived_at timestamptz,
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
     );
+    -- retention: the workspaces that have their own
+    CREATE INDEX workspaces_with_retention ON workspaces (workspace_id) WHERE retention::text <> '{}';
     CREATE UNIQUE INDEX workspaces_name ON workspaces (org_id, name) WHERE archived_at IS NULL;
     -- GET /registry/v1/workspaces: sorts created_at, updated_at and name, filter q
     CREATE INDEX workspaces_by_creation ON workspaces (org_id, workspace_id);
@@ -104,7 +108,7 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       status text NOT NULL DEFAULT 'active'
         CONSTRAINT service_accounts_status CHECK (status IN ('active', 'suspended')),
       roles text[] NOT NULL DEFAULT '{}',
-      -- "*" stands for every workspace; workspaces are never deleted, so these ids stay valid
+      -- "*" stands for every workspace
       workspace_ids text[] COLLATE "C" NOT NULL DEFAULT '{}',
       metadata json NOT NULL DEFAULT '{}',
       generation integer NOT NULL DEFAULT 1,
@@ -127,7 +131,7 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
     CREATE TABLE api_keys (
       key_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
-      service_account_id text COLLATE "C" NOT NULL REFERENCES service_accounts,
+      service_account_id text COLLATE "C" NOT NULL REFERENCES service_accounts ON DELETE CASCADE,
       name text NOT NULL,
       -- the first characters, by which people recognize a key
       prefix text NOT NULL,
@@ -174,6 +178,7 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       created_by text COLLATE "C" NOT NULL,
       PRIMARY KEY (issuer, jti, org_id)
     );
+    CREATE INDEX revoked_tokens_of_org ON revoked_tokens (org_id);
     -- each revocation deletes the expired rows
     CREATE INDEX revoked_tokens_expires_at ON revoked_tokens (expires_at);
 

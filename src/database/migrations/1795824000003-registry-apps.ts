@@ -28,7 +28,7 @@ export class RegistryApps1795824000003 extends SqlMigration {
     CREATE INDEX repos_by_creation ON repos (org_id, repo_id) INCLUDE (archived_at);
     CREATE INDEX repos_by_update ON repos (org_id, updated_at, repo_id) INCLUDE (archived_at);
     CREATE INDEX repos_by_name ON repos (org_id, (name COLLATE "C"), repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_of_workspace_by_creation ON repos (org_id, workspace_id, repo_id) INCLUDE (archived_at);
+    CREATE INDEX repos_of_workspace_by_creation ON repos (workspace_id, org_id, repo_id) INCLUDE (archived_at);
     CREATE INDEX repos_of_workspace_by_update ON repos (org_id, workspace_id, updated_at, repo_id) INCLUDE (archived_at);
     CREATE INDEX repos_of_workspace_by_name ON repos (org_id, workspace_id, (name COLLATE "C"), repo_id) INCLUDE (archived_at);
     CREATE INDEX repos_by_url ON repos (org_id, url, repo_id);
@@ -98,7 +98,7 @@ export class RegistryApps1795824000003 extends SqlMigration {
 
     -- Every state of an API, without its secret.
     CREATE TABLE api_versions (
-      api_id text COLLATE "C" NOT NULL REFERENCES apis,
+      api_id text COLLATE "C" NOT NULL REFERENCES apis ON DELETE CASCADE,
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,

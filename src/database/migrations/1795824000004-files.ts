@@ -45,6 +45,8 @@ export class Files1795824000004 extends SqlMigration {
     CREATE INDEX files_by_state ON files (org_id, sync_state, file_id);
     CREATE INDEX files_by_app ON files (org_id, app, file_id);
     CREATE INDEX files_search ON files USING gin (search);
+    -- whether bytes are still needed
+    CREATE INDEX files_by_content ON files (org_id, sha256);
     -- the reconcile of an app, and the filter app with an id
     CREATE INDEX files_of_app ON files (app_id, file_id) WHERE app_id IS NOT NULL;
     -- the copies of a published resource
@@ -53,7 +55,7 @@ export class Files1795824000004 extends SqlMigration {
 
     -- Every state of a file.
     CREATE TABLE file_versions (
-      file_id text COLLATE "C" NOT NULL REFERENCES files,
+      file_id text COLLATE "C" NOT NULL REFERENCES files ON DELETE CASCADE,
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,
@@ -68,5 +70,7 @@ export class Files1795824000004 extends SqlMigration {
       PRIMARY KEY (file_id, version_ordinal),
       FOREIGN KEY (org_id, sha256) REFERENCES blobs
     );
+    -- whether bytes are still needed
+    CREATE INDEX file_versions_by_content ON file_versions (org_id, sha256);
   `;
 }

@@ -132,8 +132,25 @@ export class Telemetry1795824000005 extends SqlMigration {
     CREATE INDEX traces_by_arrival ON traces (workspace_id, arrived_at, trace_id) WHERE arrived_at IS NOT NULL;
     CREATE INDEX traces_session_arrivals ON traces (workspace_id, session_id, arrived_at, trace_id)
       WHERE session_id IS NOT NULL AND arrived_at IS NOT NULL;
-    -- retention
-    CREATE INDEX traces_by_day ON traces (day);
+    -- retention, of all workspaces and of one
+    CREATE INDEX traces_by_day ON traces (day, workspace_id);
+
+    -- Traces that were deleted, so that a late span does not create one again. Kept forever, because a span may arrive at any
+    -- time. Holds no ids: the first 128 bits of an HMAC-SHA-256 of workspace and trace id.
+    CREATE TABLE deleted_traces (
+      workspace_id text COLLATE "C" NOT NULL,
+      trace_hash uuid NOT NULL,
+      deleted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      PRIMARY KEY (workspace_id, trace_hash)
+    );
+
+    -- Users that were erased, so that spans from before the erasure are not stored again. Hashes as in deleted_traces.
+    CREATE TABLE erased_users (
+      workspace_id text COLLATE "C" NOT NULL,
+      user_hash uuid NOT NULL,
+      erased_at timestamptz NOT NULL,
+      PRIMARY KEY (workspace_id, user_hash)
+    );
 
     -- What is known about the usage below parents that have not arrived. Empty once the spans of a trace are complete.
     CREATE TABLE span_gaps (

@@ -85,8 +85,8 @@ export class ModelGateway1795824000006 extends SqlMigration {
 
     -- API keys that were created for the gateway, each with a service account. Their limits are in api_keys
     CREATE TABLE gateway_keys (
-      service_account_id text COLLATE "C" PRIMARY KEY REFERENCES service_accounts,
-      key_id text COLLATE "C" NOT NULL REFERENCES api_keys,
+      service_account_id text COLLATE "C" PRIMARY KEY REFERENCES service_accounts ON DELETE CASCADE,
+      key_id text COLLATE "C" NOT NULL REFERENCES api_keys ON DELETE CASCADE,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       name text NOT NULL,
@@ -166,8 +166,8 @@ export class ModelGateway1795824000006 extends SqlMigration {
 
     -- The last failure of each target of a model, from which all processes learn the cooldowns
     CREATE TABLE model_target_failures (
-      model_id text COLLATE "C" NOT NULL REFERENCES models,
-      provider_id text COLLATE "C" NOT NULL REFERENCES model_providers,
+      model_id text COLLATE "C" NOT NULL REFERENCES models ON DELETE CASCADE,
+      provider_id text COLLATE "C" NOT NULL REFERENCES model_providers ON DELETE CASCADE,
       upstream_model text COLLATE "C" NOT NULL,
       -- the failure no longer counts once the model or the provider has changed
       model_generation integer NOT NULL,
@@ -180,7 +180,7 @@ export class ModelGateway1795824000006 extends SqlMigration {
 
     -- Responses that are returned again for the same request
     CREATE TABLE model_answers (
-      model_id text COLLATE "C" NOT NULL REFERENCES models,
+      model_id text COLLATE "C" NOT NULL REFERENCES models ON DELETE CASCADE,
       request_sha256 bytea NOT NULL,
       body bytea NOT NULL,
       created_at timestamptz NOT NULL,

@@ -60,7 +60,7 @@ export class Skills1795824000007 extends SqlMigration {
 
     -- Every state of a skill.
     CREATE TABLE skill_versions (
-      skill_id text COLLATE "C" NOT NULL REFERENCES skills,
+      skill_id text COLLATE "C" NOT NULL REFERENCES skills ON DELETE CASCADE,
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,
@@ -110,8 +110,10 @@ export class Skills1795824000007 extends SqlMigration {
       crc32 bigint NOT NULL,
       size_bytes integer NOT NULL,
       PRIMARY KEY (skill_id, version_ordinal, path),
-      FOREIGN KEY (skill_id, version_ordinal) REFERENCES skill_versions,
+      FOREIGN KEY (skill_id, version_ordinal) REFERENCES skill_versions ON DELETE CASCADE,
       FOREIGN KEY (org_id, sha256) REFERENCES skill_blobs
     );
+    -- whether a content is still needed
+    CREATE INDEX skill_files_by_content ON skill_files (org_id, sha256);
   `;
 }

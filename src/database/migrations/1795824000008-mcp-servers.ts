@@ -93,7 +93,7 @@ export class McpServers1795824000008 extends SqlMigration {
 
     -- Every state of a server, without its secret.
     CREATE TABLE mcp_server_versions (
-      server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers,
+      server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers ON DELETE CASCADE,
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,
@@ -116,7 +116,7 @@ export class McpServers1795824000008 extends SqlMigration {
     -- The tools that servers offer. A tool that a server no longer lists is archived.
     CREATE TABLE mcp_tools (
       tool_id text COLLATE "C" PRIMARY KEY,
-      server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers,
+      server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers ON DELETE CASCADE,
       org_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       name text NOT NULL,
@@ -150,7 +150,7 @@ export class McpServers1795824000008 extends SqlMigration {
 
     -- Every state of a tool.
     CREATE TABLE mcp_tool_versions (
-      tool_id text COLLATE "C" NOT NULL REFERENCES mcp_tools,
+      tool_id text COLLATE "C" NOT NULL REFERENCES mcp_tools ON DELETE CASCADE,
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       server_id text COLLATE "C" NOT NULL,
@@ -175,7 +175,7 @@ export class McpServers1795824000008 extends SqlMigration {
 
     -- The checks of servers: on a schedule, or on request.
     CREATE TABLE mcp_server_checks (
-      server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers,
+      server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers ON DELETE CASCADE,
       check_ordinal integer NOT NULL,
       org_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,

@@ -48,7 +48,7 @@ export class Agents1795824000009 extends SqlMigration {
     CREATE INDEX agents_by_update ON agents (org_id, updated_at, agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_by_name ON agents (org_id, (name COLLATE "C"), agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_by_state ON agents (org_id, sync_state, agent_id) INCLUDE (archived_at);
-    CREATE INDEX agents_of_workspace_by_creation ON agents (org_id, workspace_id, agent_id) INCLUDE (archived_at);
+    CREATE INDEX agents_of_workspace_by_creation ON agents (workspace_id, org_id, agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_of_workspace_by_update
       ON agents (org_id, workspace_id, updated_at, agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_of_workspace_by_name
@@ -57,6 +57,9 @@ export class Agents1795824000009 extends SqlMigration {
       ON agents (org_id, workspace_id, sync_state, agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_by_app ON agents (org_id, app, agent_id) WHERE app IS NOT NULL;
     CREATE INDEX agents_search ON agents USING gin (search);
+    -- the agents that use a skill, or a tool of a server
+    CREATE INDEX agents_by_skill ON agents USING gin (skills jsonb_path_ops);
+    CREATE INDEX agents_by_tool ON agents USING gin (tools jsonb_path_ops);
     -- the reconcile of an app, and the filter app with an id
     CREATE INDEX agents_of_app ON agents (app_id, agent_id) WHERE app_id IS NOT NULL;
     -- the copies of a published resource
@@ -65,7 +68,7 @@ export class Agents1795824000009 extends SqlMigration {
 
     -- Every state of an agent.
     CREATE TABLE agent_versions (
-      agent_id text COLLATE "C" NOT NULL REFERENCES agents,
+      agent_id text COLLATE "C" NOT NULL REFERENCES agents ON DELETE CASCADE,
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,
@@ -94,7 +97,8 @@ export class Agents1795824000009 extends SqlMigration {
       session_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      agent_id text COLLATE "C" NOT NULL REFERENCES agents,
+      -- no foreign key, because sessions outlive their agent
+      agent_id text COLLATE "C" NOT NULL,
       -- the agent's version when the session started; the session is pinned to it
       version_ordinal integer NOT NULL,
       title text,
@@ -102,6 +106,8 @@ export class Agents1795824000009 extends SqlMigration {
       session_status text COLLATE "C" NOT NULL CONSTRAINT agent_sessions_status
         CHECK (session_status IN ('active', 'completed', 'failed')),
       message_count integer NOT NULL,
+      -- the ordinal of the newest message, deleted or not
+      last_ordinal integer NOT NULL,
       last_message_at timestamptz NOT NULL,
       metadata json NOT NULL,
       generation integer NOT NULL,
@@ -119,7 +125,7 @@ export class Agents1795824000009 extends SqlMigration {
     CREATE INDEX agent_sessions_by_update ON agent_sessions (org_id, updated_minute, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_by_status ON agent_sessions (org_id, session_status, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_of_workspace_by_creation
-      ON agent_sessions (org_id, workspace_id, session_id) INCLUDE (archived_at);
+      ON agent_sessions (workspace_id, org_id, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_of_workspace_by_update
       ON agent_sessions (org_id, workspace_id, updated_minute, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_of_workspace_by_status
@@ -130,8 +136,8 @@ export class Agents1795824000009 extends SqlMigration {
 
     -- The messages of sessions. They never change.
     CREATE TABLE session_messages (
-      session_id text COLLATE "C" NOT NULL REFERENCES agent_sessions,
-      -- from 1 without gaps, in the order in which they were accepted
+      session_id text COLLATE "C" NOT NULL REFERENCES agent_sessions ON DELETE CASCADE,
+      -- from 1, in the order in which they were accepted; deleted messages leave gaps
       ordinal integer NOT NULL,
       message_id text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,
@@ -154,6 +160,8 @@ export class Agents1795824000009 extends SqlMigration {
     );
     -- GET /agent/v1/sessions/{id}/messages/{message_id}
     CREATE UNIQUE INDEX session_messages_id ON session_messages (message_id);
+    -- erasures: the sessions with messages of a trace
+    CREATE INDEX session_messages_of_traces ON session_messages (workspace_id, trace_id) WHERE trace_id IS NOT NULL;
     -- GET /agent/v1/sessions/{id}/messages: filter role
     CREATE INDEX session_messages_by_role ON session_messages (session_id, role, ordinal);
   `;

@@ -125,6 +125,8 @@ export class EvaluationScores1795824000013 extends SqlMigration {
       WHERE source = 'hosted' AND superseded_at IS NULL;
     -- unscored_only: the newest score by a judge
     CREATE INDEX scores_judged ON scores (workspace_id, scorer_id, scorer_version, score_id) WHERE judge_digest IS NOT NULL;
+    -- retention: the scores of traces and sessions
+    CREATE INDEX scores_by_age ON scores (workspace_id, score_id) WHERE result_id IS NULL;
     CREATE UNIQUE INDEX scores_event ON scores (workspace_id, event_key) WHERE event_key IS NOT NULL;
   `;
 }

@@ -261,7 +261,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     );
     -- GET /eval/v1/score-runs/{id}/results
     CREATE INDEX target_outcomes_by_creation ON target_outcomes (score_run_id, score_id);
-    -- unscored_only: the targets that this version of the scorer has scored
-    CREATE INDEX target_outcomes_target ON target_outcomes (workspace_id, scorer_id, scorer_version, grain, target_id);
+    -- unscored_only: the targets that this version of the scorer has scored. Also the outcomes of a deleted trace
+    CREATE INDEX target_outcomes_target ON target_outcomes (workspace_id, target_id, scorer_id, scorer_version, grain);
   `;
 }

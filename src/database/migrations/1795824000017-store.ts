@@ -18,6 +18,8 @@ export class Store1795824000017 extends SqlMigration {
       ordinal bigint NOT NULL,
       artifact_kind text COLLATE "C" NOT NULL,
       artifact_id text COLLATE "C" NOT NULL,
+      -- whether the resource was deleted
+      artifact_erased boolean NOT NULL DEFAULT false,
       name text NOT NULL,
       category text COLLATE "C" NOT NULL CONSTRAINT store_items_category
         CHECK (category IN ('agents', 'skills', 'tools', 'data', 'evaluation', 'other')),
@@ -53,16 +55,20 @@ export class Store1795824000017 extends SqlMigration {
       archived_at timestamptz,
       bytes integer GENERATED ALWAYS AS
         (${bytesOf('manifest', 'agent_profile', 'release_notes')} + 32 * cardinality(org_ids)) STORED,
-      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(tagline, ''))) STORED
+      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(tagline, ''))) STORED,
+      -- GET /store/v1/publisher/items: the whole list. Deferrable, so that one statement can renumber items.
+      CONSTRAINT store_items_by_ordinal UNIQUE (org_id, ordinal) DEFERRABLE
     );
-    -- GET /store/v1/publisher/items: the whole list, filter name
-    CREATE UNIQUE INDEX store_items_by_ordinal ON store_items (org_id, ordinal);
+    -- GET /store/v1/publisher/items: filter name
     CREATE INDEX store_items_by_name ON store_items (org_id, (name COLLATE "C"), ordinal);
+
+    -- the items that publish a resource
+    CREATE INDEX store_items_of_artifact ON store_items (workspace_id, artifact_id);
 
     -- Releases of items. Their content never changes.
     CREATE TABLE store_releases (
       release_id text COLLATE "C" PRIMARY KEY,
-      store_item_id text COLLATE "C" NOT NULL,
+      store_item_id text COLLATE "C" NOT NULL REFERENCES store_items ON DELETE CASCADE,
       org_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       publication_id text COLLATE "C" NOT NULL,
@@ -83,6 +89,8 @@ export class Store1795824000017 extends SqlMigration {
     );
     -- GET /store/v1/publisher/items/{store_item_id}/releases
     CREATE INDEX store_releases_of_item ON store_releases (store_item_id, release_id);
+    -- whether a package is still needed
+    CREATE INDEX store_releases_by_content ON store_releases (org_id, sha256);
 
     -- The listed items, once for each organization that they admit, and for each of their facets.
     CREATE TABLE store_listings (
@@ -90,7 +98,7 @@ export class Store1795824000017 extends SqlMigration {
       audience text COLLATE "C" NOT NULL,
       -- empty for the whole catalogue; name:<name>; category:<category>; topic:<topic>
       facet text COLLATE "C" NOT NULL,
-      store_item_id text COLLATE "C" NOT NULL REFERENCES store_items,
+      store_item_id text COLLATE "C" NOT NULL REFERENCES store_items ON DELETE CASCADE,
       PRIMARY KEY (audience, facet, store_item_id)
     );
     -- Changes of an item. A hash index, so that the planner cannot use it for the lists of other facets, which are in the
@@ -103,7 +111,7 @@ export class Store1795824000017 extends SqlMigration {
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       -- usually of another organization. No foreign keys, because their locks would keep the publisher from changing the item
-      -- while others install it. Items and releases are never deleted.
+      -- while others install it.
       store_item_id text COLLATE "C" NOT NULL,
       release_id text COLLATE "C" NOT NULL,
       copies json NOT NULL,
@@ -118,5 +126,7 @@ export class Store1795824000017 extends SqlMigration {
     CREATE INDEX store_acquisitions_by_creation ON store_acquisitions (org_id, acquisition_id);
     CREATE INDEX store_acquisitions_of_workspace ON store_acquisitions (org_id, workspace_id, acquisition_id);
     CREATE INDEX store_acquisitions_of_item ON store_acquisitions (org_id, store_item_id, acquisition_id);
+    -- whether an item has been acquired
+    CREATE INDEX store_acquisitions_by_item ON store_acquisitions (store_item_id);
   `;
 }

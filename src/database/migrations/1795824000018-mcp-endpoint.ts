@@ -22,6 +22,8 @@ export class McpEndpoint1795824000018 extends SqlMigration {
     -- the newest results of a caller
     CREATE INDEX mcp_stored_results_by_principal
       ON mcp_stored_results (org_id, principal_type, principal_id, result_id);
+    -- the erasure of a workspace
+    CREATE INDEX mcp_stored_results_of_workspace ON mcp_stored_results (workspace_id);
     -- the deletion of old results
     CREATE INDEX mcp_stored_results_by_age ON mcp_stored_results (created_at);
   `;

@@ -1,1 +1,2 @@
 export { AnnotationQueuesModule } from './annotation-queues.module';
+export { TraceItemRepository } from './trace-item.repository';

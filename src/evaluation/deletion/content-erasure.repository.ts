@@ -98,6 +98,8 @@ export class ContentErasureRepository {
       const isOfSource = sql`workspace_id = ${workspaceId} AND ${columnOf(kind)} = ANY (${ids}::text[])`;
       const isTarget = sql`${isOfSource} AND target_kind = ${kind}`;
       if (isDryRun) {
+        // the scores of traces are counted with these
+        if (kind === 'trace') return NOTHING;
         const [row] = await tx.query<{ count: number }>(
           sql`SELECT count(*) AS count FROM scores WHERE ${isTarget}`,
         );
@@ -116,11 +118,13 @@ export class ContentErasureRepository {
   }
 
   /** Deletes the scores that an end user gave, and removes the name from the scores of others. */
-  async eraseAuthor(tx: Tx, { workspaceId, id, isDryRun }: ErasureRun): Promise<ErasureBatch> {
+  async eraseAuthor(tx: Tx, { erasureId, workspaceId, id, isDryRun }: ErasureRun): Promise<ErasureBatch> {
     const isByAuthor = sql`workspace_id = ${workspaceId} AND author = ${id}`;
     if (isDryRun) {
       const [row] = await tx.query<{ count: number }>(
-        sql`SELECT count(*) AS count FROM scores WHERE ${isByAuthor} AND source = 'end_user'`,
+        sql`SELECT count(*) AS count FROM scores s WHERE ${isByAuthor} AND source = 'end_user'
+          AND NOT EXISTS (SELECT FROM erasure_items i WHERE i.erasure_id = ${erasureId}
+            AND i.workspace_id = s.workspace_id AND i.item_kind = s.target_kind AND i.item_id = s.target_id)`,
       );
       return { counts: { scores: row!.count }, next: null };
     }

@@ -23,9 +23,11 @@ export {
 export { CreateScoreDto } from './score.dto';
 export type { TargetKind } from './score.entity';
 export { unknownScorers } from './scorer-names.repository';
+export { ScoreRetention } from './score-retention';
+export { ScoreDeletionRepository } from './score-deletion.repository';
 export { type HostedScore, ScoreRepository, type ScoringRun } from './score.repository';
 export { type CheckedScore, ScoreService } from './score.service';
-export { type LockedResult, ScoreTargetRepository } from './score-target.repository';
+export { type LockedResult, type LockedTargets, ScoreTargetRepository } from './score-target.repository';
 export { TargetDirectory } from './score-targets';
 export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';
 export { TraceScoresModule } from './trace-scores.module';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, firstRow, prepared, raw, sql, type Tx } from '#platform/db';
+import { DeletedTraces } from '../../telemetry';
 import type { ScoreRow, TargetKind } from './score.entity';
 
 /** A target to lock. A result has its experiment. */
@@ -20,6 +21,14 @@ export interface LockedResult {
   is_late: boolean;
 }
 
+/** Locked targets. */
+export interface LockedTargets {
+  /** By id. */
+  results: ReadonlyMap<string, LockedResult>;
+  /** The traces that were deleted since they were selected. They get no score. */
+  deletedTraces: ReadonlySet<string>;
+}
+
 /** A result as a score stores it. */
 export type ResultTarget = Pick<
   ScoreRow,
@@ -29,7 +38,10 @@ export type ResultTarget = Pick<
 /** Finds the results that scores are for, and locks the targets of scores. */
 @Injectable()
 export class ScoreTargetRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly deletedTraces: DeletedTraces,
+  ) {}
 
   async findResult({ workspaceId }: Scope, resultId: string): Promise<ResultTarget | null> {
     return firstRow<ResultTarget>(
@@ -49,21 +61,19 @@ export class ScoreTargetRepository {
 
   /**
    * Locks targets against other scores, until the transaction ends, so that each score supersedes the one before. Locks
-   * results against being replaced, and their experiments against being finalized. Returns the results, by id.
+   * results against being replaced, their experiments against being finalized, and traces against being deleted.
    *
-   * All writers lock the experiments first, then the results, then other targets, each in the order of their ids, so that
-   * they do not deadlock.
+   * All writers lock the experiments first, then the results, then traces, then other targets, each in the order of their ids, so
+   * that they do not deadlock.
    */
-  async lock(
-    tx: Tx,
-    workspaceId: string,
-    targets: readonly TargetKey[],
-  ): Promise<ReadonlyMap<string, LockedResult>> {
+  async lock(tx: Tx, workspaceId: string, targets: readonly TargetKey[]): Promise<LockedTargets> {
     const results = await this.lockResults(
       tx,
       workspaceId,
       targets.filter(({ kind }) => kind === 'result'),
     );
+    const traceIds = targets.flatMap(({ kind, id }) => (kind === 'trace' ? id : []));
+    const deletedTraces = await this.lockTraces(tx, workspaceId, traceIds);
     const others = targets.flatMap(({ kind, id }) =>
       kind === 'result' ? [] : `${workspaceId} ${kind} ${id}`,
     );
@@ -76,7 +86,33 @@ export class ScoreTargetRepository {
         ),
       );
     }
-    return results;
+    return { results, deletedTraces };
+  }
+
+  /**
+   * Locks traces against being deleted. Returns those that were deleted: a trace without a row, which only results name, was not
+   * if there is no memory of it.
+   */
+  private async lockTraces(
+    tx: Tx,
+    workspaceId: string,
+    traceIds: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    if (traceIds.length === 0) return new Set();
+    const stored = await tx.query<{ trace_id: string }>(
+      prepared(
+        'score-target.lock-traces',
+        sql`SELECT t.trace_id FROM unnest(${[...traceIds].sort()}::text[]) AS ids(trace_id),
+          LATERAL (SELECT trace_id FROM traces
+            WHERE workspace_id = ${workspaceId} AND trace_id = ids.trace_id FOR KEY SHARE) t`,
+      ),
+    );
+    const storedIds = new Set(stored.map(({ trace_id }) => trace_id));
+    return this.deletedTraces.find(
+      tx,
+      workspaceId,
+      traceIds.filter((id) => !storedIds.has(id)),
+    );
   }
 
   /**

@@ -108,13 +108,15 @@ export class ScoreService {
     return { row, isCommentOnly: hasNoValue(dto) };
   }
 
-  /** Stores a checked score. Errors: 409 for a result that was replaced since the check. */
+  /** Stores a checked score. Errors: 409 for a result that was replaced since the check, or a trace that was deleted. */
   async store(tx: Tx, scope: Scope, { row, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
     const id = idOf(row);
     const target = { kind: row.target_kind, id, experimentId: row.experiment_id };
     const ofPeople = row.source === 'human' && row.result_id === null;
     const at = ofPeople ? await this.targets.lockPeople(tx, scope.workspaceId, 'shared') : undefined;
-    const locked = (await this.targets.lock(tx, scope.workspaceId, [target])).get(id);
+    const { results, deletedTraces } = await this.targets.lock(tx, scope.workspaceId, [target]);
+    if (deletedTraces.has(id)) throw problem.conflict('The trace was deleted.');
+    const locked = results.get(id);
     if (row.result_id !== null && !locked)
       throw problem.unknownReference('/result_id', 'result', row.result_id);
     if (locked && locked.version !== row.result_version) throw resultReplaced();
@@ -134,7 +136,8 @@ export class ScoreService {
       const ofPeople = row.source === 'human' && row.result_id === null;
       if (ofPeople) await this.targets.lockPeople(tx, workspaceId, 'shared');
       const target = { kind: row.target_kind, id: idOf(row), experimentId: row.experiment_id };
-      const locked = (await this.targets.lock(tx, workspaceId, [target])).get(idOf(row));
+      const { results } = await this.targets.lock(tx, workspaceId, [target]);
+      const locked = results.get(idOf(row));
       if (locked?.is_late) {
         throw problem.conflict(
           `The experiment ${row.experiment_id} is finalized. The scores of its results cannot be deleted.`,

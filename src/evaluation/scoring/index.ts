@@ -8,3 +8,4 @@ export type { Selection } from './targets/candidates';
 export { SubjectBuilder } from './targets/subject-builder';
 export type { TargetRef } from './targets/target.entity';
 export { TargetSelector } from './targets/target-selector';
+export { TraceTargetRepository } from './targets/trace-target.repository';

@@ -16,6 +16,7 @@ import {
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { DeleteRoute, DeletionQueryDto } from '../../resources';
 import { FileUploadService } from './file-upload.service';
 import { TakesFile } from './file.controller';
 import { FileVersionDto, FileVersionPageDto } from './file.dto';
@@ -82,6 +83,22 @@ export class FileVersionController {
     @Param('version_ordinal') ordinal: string,
   ): Promise<Versioned<FileVersionDto>> {
     return this.files.getVersion(scope, id, pathNumber(ordinal, KIND));
+  }
+
+  /**
+   * Delete a version of a file
+   *
+   * @remarks Not the newest version (409).
+   */
+  @DeleteRoute(':version_ordinal')
+  delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('file_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.files.deleteVersion(scope, id, pathNumber(ordinal, KIND), { force, ifMatch });
   }
 
   /** Download a version of a file */

@@ -86,7 +86,7 @@ export class FilePageDto extends PageOf(FileDto) {}
 
 /** A version of a file. Versions never change. */
 export class FileVersionDto extends OmitType(FileDto, [...UNVERSIONED_MEMBERS, 'metadata']) {
-  /** Numbered from 1 without gaps. */
+  /** Numbered from 1. Deleted versions leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   updated_at!: Date;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, sql } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import type { RowPage } from '#platform/paging';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import type { FileListQueryDto } from './file.dto';
@@ -21,6 +21,14 @@ export class FileRepository extends OwnedRepository<FileEntity, FileVersionRow> 
       others: ['metadata'],
       compared: 'sha256, media_type, metadata',
     });
+  }
+
+  /** Returns the digests of the contents of all versions of a file. */
+  async contentsOf(tx: Tx, scope: OrgScope, fileId: string): Promise<string[]> {
+    const rows = await tx.query<{ sha256: string }>(
+      sql`SELECT DISTINCT sha256 FROM file_versions WHERE file_id = ${fileId} AND org_id = ${scope.orgId}`,
+    );
+    return rows.map(({ sha256 }) => sha256);
   }
 
   override list(scope: OrgScope, query: FileListQueryDto): Promise<RowPage<FileEntity>> {

@@ -153,6 +153,15 @@ export class FileService extends OwnedService<FileEntity, FileDto, FileVersionRo
     }));
   }
 
+  protected override async onDelete(tx: Tx, scope: OrgScope, { file_id }: FileEntity): Promise<void> {
+    this.blobs.release(tx, scope, await this.files.contentsOf(tx, scope, file_id));
+  }
+
+  protected override onDeleteVersion(tx: Tx, scope: OrgScope, { sha256 }: FileVersionRow): Promise<void> {
+    this.blobs.release(tx, scope, [sha256]);
+    return Promise.resolve();
+  }
+
   protected override async checkChange(
     tx: Tx,
     scope: OrgScope,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Member, Scope } from '#platform/auth';
-import { Database, DELETE_BATCH, deleteInBatches, sql } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, sql, type Tx } from '#platform/db';
 
 /** How long a result can be read, in seconds. */
 const LIFETIME_SECONDS = 3600;
@@ -74,6 +74,23 @@ export class StoredResultRepository {
           AND created_at > now() - ${LIFETIME_SECONDS}::float8 * interval '1 second'`,
     );
     return row ?? null;
+  }
+
+  /** Deletes results of a workspace, and returns how many. */
+  async deleteIn(tx: Tx, workspaceId: string, limit: number): Promise<number> {
+    const deleted = await tx.query(
+      sql`DELETE FROM mcp_stored_results WHERE result_id IN (
+          SELECT result_id FROM mcp_stored_results WHERE workspace_id = ${workspaceId} LIMIT ${limit}) RETURNING 1`,
+    );
+    return deleted.length;
+  }
+
+  /** Counts the results of a workspace. */
+  async countIn(tx: Tx, workspaceId: string): Promise<number> {
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM mcp_stored_results WHERE workspace_id = ${workspaceId}`,
+    );
+    return row!.count;
   }
 
   /** Deletes expired results, in batches. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { ServerRepository } from './server.repository';
 import { ToolRepository, type ToolReference, type ToolServer } from './tool.repository';
@@ -17,6 +17,11 @@ export class ServerDirectory {
   /** Returns which of the referenced tools a live server of the workspace offers. */
   findTools(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
     return refs.length === 0 ? Promise.resolve([]) : this.tools.findReferenced(on, scope, refs);
+  }
+
+  /** Returns which of these servers were deleted. */
+  missing(scope: OrgScope, serverIds: readonly string[]): Promise<Set<string>> {
+    return this.servers.missing(scope, serverIds);
   }
 
   /** Returns the servers of tools of the workspace, by tool id. */

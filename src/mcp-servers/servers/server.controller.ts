@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, LifecycleController } from '../../resources';
 import {
   CreateServerDto,
   PatchServerDto,
@@ -95,5 +95,21 @@ export class ServerController extends LifecycleController({
     @Param('version_ordinal') ordinal: string,
   ): Promise<Versioned<ServerVersionDto>> {
     return this.servers.getVersion(scope, id, pathNumber(ordinal, 'server version'));
+  }
+
+  /**
+   * Delete a version of an MCP server
+   *
+   * @remarks Not the newest version (409).
+   */
+  @DeleteRoute(':server_id/versions/:version_ordinal')
+  deleteVersion(
+    @CurrentScope() scope: OrgScope,
+    @Param('server_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.servers.deleteVersion(scope, id, pathNumber(ordinal, 'server version'), { force, ifMatch });
   }
 }

@@ -188,7 +188,7 @@ const WITHOUT_VERSIONS = ['app_id', 'auth', 'is_system', 'metadata', 'tools_list
 
 /** A version of an MCP server. Versions never change. */
 export class ServerVersionDto extends OmitType(ServerDto, [...UNVERSIONED_MEMBERS, ...WITHOUT_VERSIONS]) {
-  /** Numbered from 1 without gaps. */
+  /** Numbered from 1. Deleted versions leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   auth!: ServerAuthViewDto;

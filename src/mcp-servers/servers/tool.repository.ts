@@ -115,16 +115,25 @@ export class ToolRepository extends OrgScopedRepository<ToolEntity> {
     return row ?? null;
   }
 
-  /** Finds the live tools among references. Tools are archived with their servers. */
+  /**
+   * Finds the live tools among references. Tools are archived with their servers. Within a transaction, the servers cannot be
+   * deleted until it ends.
+   */
   findReferenced(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
     const [servers, names] = [refs.map((ref) => ref.server_id), refs.map((ref) => ref.tool_name)];
     return on.query<ToolReference>(
-      sql`SELECT DISTINCT keys.server_id, keys.name AS tool_name
+      sql`WITH locked AS MATERIALIZED (
+          SELECT server_id FROM mcp_servers
+          WHERE server_id = ANY (${servers}::text[]) AND (workspace_id = ${scope.workspaceId}) IS TRUE
+          ORDER BY server_id FOR KEY SHARE
+        )
+        SELECT DISTINCT keys.server_id, keys.name AS tool_name
         FROM (
           SELECT ${scope.workspaceId}::text AS workspace_id, *
           FROM unnest(${servers}::text[], ${names}::text[]) AS refs(server_id, name) OFFSET 0
         ) keys
         JOIN mcp_tools t USING (workspace_id, server_id, name)
+        JOIN locked USING (server_id)
         WHERE t.archived_at IS NULL`,
     );
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Database, sql } from '#platform/db';
+import { Database, raw, sql, type Tx } from '#platform/db';
 import type { MonthlySpendDto } from './budget.dto';
 
 /** How long this process may miss the spending of other processes. */
@@ -57,6 +57,31 @@ export class SpendRepository {
   /** Updates the cache with rows from the database. */
   update(rows: readonly SpendRow[]): void {
     for (const { subject, month, spent_usd } of rows) this.cache.set(key(subject, month), spent_usd);
+  }
+
+  /** Deletes the spending of a subject that is deleted. */
+  async delete(tx: Tx, subject: string): Promise<void> {
+    await tx.query(sql`DELETE FROM model_spend WHERE subject = ${subject}`);
+  }
+
+  /**
+   * Deletes the spending of all subjects of a workspace or an organization, and the rate limits that their models have shown.
+   * Returns the number of deleted rows.
+   */
+  async deleteOf(tx: Tx, column: 'workspace_id' | 'org_id', id: string): Promise<number> {
+    const tenant = raw(column);
+    const accounts = raw(column === 'org_id' ? 'service_accounts' : 'gateway_keys');
+    await tx.query(
+      sql`DELETE FROM model_limits USING models
+        WHERE models.${tenant} = ${id} AND model_limits.model LIKE '%' || models.model_id`,
+    );
+    const deleted = await tx.query(
+      sql`DELETE FROM model_spend WHERE subject IN (
+          SELECT model_id FROM models WHERE ${tenant} = ${id}
+          UNION ALL SELECT workspace_id FROM workspaces WHERE ${tenant} = ${id}
+          UNION ALL SELECT service_account_id FROM ${accounts} WHERE ${tenant} = ${id}) RETURNING 1`,
+    );
+    return deleted.length;
   }
 
   /** Returns the spending of a month, without subjects that have spent nothing. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, DELETE_BATCH, deleteInBatches, prepared, sql } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, prepared, sql, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import type { Call } from './call.types';
 
@@ -62,6 +62,24 @@ export class AnswerCacheRepository {
       prepared('model-answer.find', statement),
     );
     return row ?? null;
+  }
+
+  /** Deletes cached answers of a workspace's models, and returns how many. */
+  async deleteIn(tx: Tx, workspaceId: string, limit: number): Promise<number> {
+    const deleted = await tx.query(
+      sql`DELETE FROM model_answers WHERE (model_id, request_sha256) IN (
+          SELECT model_id, request_sha256 FROM models JOIN model_answers USING (model_id)
+          WHERE workspace_id = ${workspaceId} LIMIT ${limit}) RETURNING 1`,
+    );
+    return deleted.length;
+  }
+
+  /** Counts the cached answers of a workspace's models. */
+  async countIn(tx: Tx, workspaceId: string): Promise<number> {
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM models JOIN model_answers USING (model_id) WHERE workspace_id = ${workspaceId}`,
+    );
+    return row!.count;
   }
 
   /** Deletes the expired answers. */

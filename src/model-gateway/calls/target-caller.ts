@@ -199,6 +199,7 @@ export function targetOrder(
 /** Returns the request for a target. Throws `CallFailure` if the target cannot take it. */
 function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget): ProviderRequest {
   const { format, span } = call;
+  if (provider.is_erased) throw targetUnavailable(`The provider ${provider.name} was deleted.`);
   if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
   const wire = wireFormatOf(provider.kind, format);
   if (!wire) throw unsupportedFormat(provider.name, call);

@@ -10,6 +10,7 @@ import {
 } from '#platform/auth';
 import { etagOf, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { DeleteRoute } from '../../resources';
 import {
   CreateGatewayKeyDto,
   CurrentGatewayKeyDto,
@@ -95,5 +96,15 @@ export class GatewayKeyController {
   @ApiOkResponse({ type: GatewayKeyDto })
   revoke(@CurrentScope() scope: OrgScope, @Param('key_id') keyId: string): Promise<GatewayKeyDto> {
     return this.keys.revoke(scope, keyId);
+  }
+
+  /** Delete a revoked gateway key and its service account */
+  @DeleteRoute(':key_id')
+  delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('key_id') keyId: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.keys.delete(scope, keyId, ifMatch);
   }
 }

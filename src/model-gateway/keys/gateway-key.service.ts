@@ -171,6 +171,20 @@ export class GatewayKeyService {
     });
   }
 
+  /** Deletes a revoked key, with its service account and what it has spent. Errors: 404, 403, 412, 409 for a key that is not revoked. */
+  delete(scope: OrgScope, keyId: string, ifMatch?: string): Promise<void> {
+    return this.changes.run(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, keyId);
+      checkIfMatch(ifMatch, etagOf(row));
+      if (!row.revoked_at) throw problem.conflict('The key is not revoked. Revoke it before you delete it.');
+      await this.spend.delete(tx, row.service_account_id);
+      // the key and its API key go with the account
+      await this.serviceAccounts.deleteWithin(tx, scope, row.service_account_id);
+      await this.record(tx, scope, row, 'delete', []);
+      tx.afterCommit(() => this.limits.invalidate(row.service_account_id));
+    });
+  }
+
   /** Locks a key for a change. Errors: 404, 403. */
   private async lock(tx: Tx, scope: OrgScope, keyId: string): Promise<GatewayKeyRow> {
     await this.keys.lock(tx, scope, keyId, 'update');

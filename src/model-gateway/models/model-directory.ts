@@ -12,6 +12,8 @@ export interface CalledProvider {
   readonly name: string;
   readonly kind: ProviderKind;
   readonly is_archived: boolean;
+  /** Set for a provider that was deleted while the model kept it as a target. It has no address. */
+  readonly is_erased?: true;
   readonly generation: number;
   /** Whether the operator configured the address, which may then be private. */
   readonly isTrusted: boolean;
@@ -109,8 +111,7 @@ const keyOf = (owner: string, nameOrId: string): string => `${owner} ${nameOrId}
 function toCalledModel({ providers, targets, rests, ...model }: CalledModelRow, box: SecretBox): CalledModel {
   const providersById = new Map(providers.map((row) => [row.provider_id, toCalledProvider(row, box)]));
   const calledTargets = targets.map(({ provider_id, ...target }): CalledTarget => {
-    const provider = providersById.get(provider_id);
-    if (!provider) throw new Error(`The model ${model.model_id} has no provider ${provider_id}.`);
+    const provider = providersById.get(provider_id) ?? erasedProvider(provider_id);
     const rest = rests.find(
       (one) =>
         one.provider_id === provider_id &&
@@ -121,6 +122,23 @@ function toCalledModel({ providers, targets, rests, ...model }: CalledModelRow, 
   });
   return { ...model, targets: calledTargets };
 }
+
+/** Stands for a provider that was deleted. */
+const erasedProvider = (provider_id: string): CalledProvider => ({
+  provider_id,
+  name: provider_id,
+  kind: 'openai',
+  is_archived: true,
+  is_erased: true,
+  generation: 0,
+  isTrusted: false,
+  base: new URL('https://erased.invalid'),
+  origin: 'https://erased.invalid',
+  path: '',
+  query: '',
+  headers: {},
+  apiKey: () => null,
+});
 
 function toCalledProvider(row: ProviderRow, box: SecretBox): CalledProvider {
   const { base_url, api_key, headers, ...provider } = row;

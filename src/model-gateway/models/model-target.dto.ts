@@ -104,6 +104,9 @@ export class ModelTargetViewDto extends ModelTargetDto {
 
   /** When the target last failed. Null if it has not failed since the model and the provider were changed. */
   last_error_at!: Date | null;
+
+  /** True if the provider was deleted, else absent. */
+  erased?: boolean;
 }
 
 /** Returns a target in its stored form. */

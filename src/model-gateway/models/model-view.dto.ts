@@ -63,19 +63,26 @@ const toListedModel = (row: ModelEntity): ListedModelDto => ({
   owned_by: row.owned_by,
 });
 
-const viewOfModel = viewOf(ModelDto, (row: ModelEntity, failures: readonly TargetFailure[]) => ({
+const viewOfModel = viewOf(ModelDto, (row: ModelEntity, states: TargetStates) => ({
   ...toListedModel(row),
-  targets: row.targets.map((target) => viewOfTarget(target, row, failures)),
+  targets: row.targets.map((target) => viewOfTarget(target, row, states)),
 }));
 
-/** @param failures those of the targets of this and other models */
-export const toModelDto = (row: ModelEntity, failures: readonly TargetFailure[] = []): ModelDto =>
-  viewOfModel(row, failures);
+/** What the targets of this and other models show besides their rows. */
+export interface TargetStates {
+  failures: readonly TargetFailure[];
+  /** The providers that were deleted. */
+  erased: ReadonlySet<string>;
+}
+
+const UNKNOWN: TargetStates = { failures: [], erased: new Set() };
+
+export const toModelDto = (row: ModelEntity, states = UNKNOWN): ModelDto => viewOfModel(row, states);
 
 function viewOfTarget(
   target: ModelTarget,
   { model_id, generation }: ModelEntity,
-  failures: readonly TargetFailure[],
+  { failures, erased }: TargetStates,
 ): ModelTargetViewDto {
   const failure = failures.find(
     (one) =>
@@ -88,6 +95,7 @@ function viewOfTarget(
     ...target,
     state: failure?.is_cooling_down ? 'cooling_down' : 'active',
     last_error_at: failure?.last_error_at ?? null,
+    ...(erased.has(target.provider_id) && { erased: true }),
   };
 }
 

@@ -54,6 +54,15 @@ export class ModelRepository extends OrgScopedRepository<ModelEntity> {
     );
   }
 
+  /** Returns live models that have a provider as a target. */
+  async findTargeting(tx: Tx, scope: OrgScope, provider_id: string, limit: number): Promise<string[]> {
+    const rows = await tx.query<{ model_id: string }>(
+      sql`SELECT model_id FROM models WHERE targets @> ${JSON.stringify([{ provider_id }])}::jsonb
+          AND org_id = ${scope.orgId} AND archived_at IS NULL LIMIT ${limit}`,
+    );
+    return rows.map(({ model_id }) => model_id);
+  }
+
   /** Returns the providers that belong to a workspace, and locks them against archiving until the transaction ends. */
   lockProviders(
     tx: Tx,

@@ -18,11 +18,19 @@ import {
   ResourceKit,
   stamps,
 } from '../../resources';
+import { SpendRepository } from '../budgets/spend.repository';
 import type { ProviderKind } from '../providers/provider.entity';
+import { ProviderRepository } from '../providers/provider.repository';
 import { KeyLimitsRepository } from '../keys/key-limits.repository';
 import { ModelDirectory } from './model-directory';
 import { storedTarget } from './model-target.dto';
-import { type ModelDto, type ModelPageDto, toModelDto, toModelPage } from './model-view.dto';
+import {
+  type ModelDto,
+  type ModelPageDto,
+  type TargetStates,
+  toModelDto,
+  toModelPage,
+} from './model-view.dto';
 import {
   COOLDOWN_DEFAULT_SECONDS,
   type CreateModelDto,
@@ -33,7 +41,7 @@ import {
 } from './model.dto';
 import type { ModelEntity, ModelTarget, Strategy } from './model.entity';
 import { ModelRepository } from './model.repository';
-import { type TargetFailure, TargetFailureRepository } from './target-failure.repository';
+import { TargetFailureRepository } from './target-failure.repository';
 
 const MODEL: ResourceKind<ModelEntity, ModelDto> = {
   noun: 'model',
@@ -68,9 +76,18 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     private readonly directory: ModelDirectory,
     private readonly failures: TargetFailureRepository,
     private readonly keys: KeyLimitsRepository,
+    private readonly providers: ProviderRepository,
+    private readonly spend: SpendRepository,
   ) {
     super(kit, models, MODEL);
     kit.allowed.add('models', new NamedResources('models', 'model_id'));
+    kit.references.add({
+      nouns: ['provider'],
+      find: async (tx, scope, _noun, id, limit) => {
+        const ids = await this.models.findTargeting(tx, scope, id, limit);
+        return ids.map((model) => ({ noun: 'model', id: model }));
+      },
+    });
   }
 
   /** Creates a model. Errors: 400 for unknown providers, targets that the strategy does not allow or an unknown workspace; 403; 409. */
@@ -101,8 +118,8 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
 
   async list(scope: OrgScope, query: ModelListQueryDto): Promise<ModelPageDto> {
     const rows = await this.models.list(scope, query, visibleIds(scope));
-    const failures = await this.failuresOf(scope, rows.rows);
-    return toModelPage(toPage(rows, (row) => toModelDto(row, failures)));
+    const states = await this.statesOf(scope, rows.rows);
+    return toModelPage(toPage(rows, (row) => toModelDto(row, states)));
   }
 
   /**
@@ -121,13 +138,8 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
   }
 
   /** Changes a model. Errors: 400 for unknown providers or targets that the strategy does not allow, and the errors of `change`. */
-  async patch(
-    scope: OrgScope,
-    id: string,
-    dto: PatchModelDto,
-    ifMatch?: string,
-  ): Promise<Versioned<ModelDto>> {
-    await this.change(scope, id, dto, ifMatch, async (row, tx) => {
+  patch(scope: OrgScope, id: string, dto: PatchModelDto, ifMatch?: string): Promise<Versioned<ModelDto>> {
+    return this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const targets = dto.targets?.map(storedTarget);
       if (targets ?? dto.strategy) {
         checkTargetCount(dto.strategy ?? row.strategy, (targets ?? row.targets).length);
@@ -147,20 +159,31 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
     });
-    return this.shown(scope, await this.find(scope, id));
   }
 
-  /** Returns the view of a model, with the states of its targets, which the ETag covers. */
-  private async shown(scope: OrgScope, row: ModelEntity): Promise<Versioned<ModelDto>> {
-    const view = toModelDto(row, await this.failuresOf(scope, [row]));
+  /** Shows the states of the targets, which the ETag covers. */
+  protected override async shown(scope: OrgScope, row: ModelEntity): Promise<Versioned<ModelDto>> {
+    const view = toModelDto(row, await this.statesOf(scope, [row]));
     const failed = view.targets.map(({ state, last_error_at }) => last_error_at && [state, last_error_at]);
-    const states = failed.some(Boolean) ? { failed } : {};
-    return new Versioned(view, versionShowing(row.generation, [toRawJson(states)]));
+    const erased = view.targets.map((target) => target.erased ?? false);
+    const states = [failed.some(Boolean) ? { failed } : {}, erased.some(Boolean) ? { erased } : {}];
+    return new Versioned(view, versionShowing(row.generation, states.map(toRawJson)));
   }
 
-  private failuresOf(scope: OrgScope, rows: readonly ModelEntity[]): Promise<TargetFailure[]> {
+  private async statesOf(scope: OrgScope, rows: readonly ModelEntity[]): Promise<TargetStates> {
     const ids = rows.map(({ model_id }) => model_id);
-    return ids.length === 0 ? Promise.resolve([]) : this.failures.find(scope, ids);
+    const providers = rows.flatMap(({ targets }) => targets.map(({ provider_id }) => provider_id));
+    const [failures, erased] = await Promise.all([
+      ids.length === 0 ? [] : this.failures.find(scope, ids),
+      this.providers.missing(scope, providers),
+    ]);
+    return { failures, erased };
+  }
+
+  /** Deletes what the model has spent. Its usage stays, because it is the workspace's. */
+  protected override async onDelete(tx: Tx, scope: OrgScope, { model_id }: ModelEntity): Promise<void> {
+    await this.spend.delete(tx, model_id);
+    tx.afterCommit(() => this.directory.invalidate(scope.orgId));
   }
 
   protected override rolesFor(): AnyOf {

@@ -113,6 +113,11 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
     return Promise.resolve({ api_key: null });
   }
 
+  protected override onDelete(tx: Tx, scope: OrgScope): Promise<void> {
+    tx.afterCommit(() => this.changes.announce(scope.orgId));
+    return Promise.resolve();
+  }
+
   protected override rolesFor(): AnyOf {
     return ['admin'];
   }

@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, LifecycleController } from '../../resources';
 import {
   ApiDto,
   ApiListQueryDto,
@@ -92,5 +92,21 @@ export class ApiController extends LifecycleController({
     @Param('version_ordinal') ordinal: string,
   ): Promise<Versioned<ApiVersionDto>> {
     return this.apis.getVersion(scope, id, pathNumber(ordinal, 'API version'));
+  }
+
+  /**
+   * Delete a version of a registered API
+   *
+   * @remarks Not the newest version (409).
+   */
+  @DeleteRoute(':api_id/versions/:version_ordinal')
+  deleteVersion(
+    @CurrentScope() scope: OrgScope,
+    @Param('api_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.apis.deleteVersion(scope, id, pathNumber(ordinal, 'API version'), { force, ifMatch });
   }
 }

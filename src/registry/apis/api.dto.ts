@@ -207,7 +207,7 @@ export class ApiPageDto extends PageOf(ApiDto) {}
 
 /** A version of an API. Versions never change. */
 export class ApiVersionDto extends OmitType(ApiDto, [...UNVERSIONED_MEMBERS, 'app_id', 'auth', 'metadata']) {
-  /** Numbered from 1 without gaps. */
+  /** Numbered from 1. Deleted versions leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   auth!: ApiAuthViewDto;

@@ -124,6 +124,11 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     return Promise.resolve({ auth_secret: null });
   }
 
+  protected override onDelete(tx: Tx, _scope: OrgScope, { org_id, api_id }: ApiEntity): Promise<void> {
+    tx.afterCommit(() => this.directory.invalidate(org_id, api_id));
+    return Promise.resolve();
+  }
+
   protected override rolesFor(): AnyOf {
     return ['admin'];
   }

@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRole } from '#platform/auth';
 import { NotRepeatable, Reply } from '#platform/http';
@@ -63,5 +63,19 @@ export class ApiKeyController {
     @Param('key_id') keyId: string,
   ): Promise<ApiKeyDto> {
     return this.keys.revoke(scope, serviceAccountId, keyId);
+  }
+
+  /** Delete a revoked API key */
+  @Delete(':key_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRole('admin')
+  @ApiNoContentResponse()
+  delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('service_account_id') serviceAccountId: string,
+    @Param('key_id') keyId: string,
+  ): Promise<void> {
+    return this.keys.delete(scope, serviceAccountId, keyId);
   }
 }

@@ -126,6 +126,17 @@ export class ApiKeyService {
     return { ...row, ...columns };
   }
 
+  /** Deletes a revoked key. Errors: 404, 403, 409 for a key that is not revoked. */
+  delete(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<void> {
+    return this.changes.run(scope.orgId, async (tx) => {
+      await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
+      const row = requireKey(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
+      if (!row.revoked_at) throw problem.conflict('The key is not revoked. Revoke it before you delete it.');
+      await this.keys.delete(tx, scope, keyId);
+      await this.record(tx, scope, row, 'delete');
+    });
+  }
+
   /** Changes the name and the limits of a key for the area that created it, within a transaction of `AccountChanges`. */
   change(
     tx: Tx,
@@ -142,7 +153,12 @@ export class ApiKeyService {
   }
 
   /** Records the service account, the name, the prefix and the limits of the key. */
-  private record(tx: Tx, scope: OrgScope, row: ApiKeyEntity, action: 'create' | 'revoke'): Promise<void> {
+  private record(
+    tx: Tx,
+    scope: OrgScope,
+    row: ApiKeyEntity,
+    action: 'create' | 'revoke' | 'delete',
+  ): Promise<void> {
     const changes = createdChanges(pick(row, ['service_account_id', 'name', 'prefix', 'allow']));
     return this.audit.record(tx, scope, {
       action,

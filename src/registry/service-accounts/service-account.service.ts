@@ -172,6 +172,12 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return {};
   }
 
+  /** Deletes its keys and memberships with it. */
+  protected override async onDelete(tx: Tx, scope: OrgScope, row: ServiceAccountEntity): Promise<void> {
+    await this.checkHoldsAll(tx, scope, row);
+    await this.members.removeAllOf(tx, scope, row.service_account_id);
+  }
+
   protected override async admit(
     tx: Tx,
     scope: OrgScope,

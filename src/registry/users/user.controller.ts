@@ -1,8 +1,9 @@
-import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRole, RequireRoleEverywhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
 import { CreateUserDto, PatchUserDto, UserDto, UserListQueryDto, UserPageDto } from './user.dto';
 import { UserService } from './user.service';
 
@@ -47,5 +48,23 @@ export class UserController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<UserDto>> {
     return this.users.patch(scope, userId, dto, ifMatch);
+  }
+
+  /**
+   * Delete a user
+   *
+   * @remarks What the user has created stays, and names the user's id. You cannot delete yourself.
+   */
+  @Delete(':user_id')
+  @HttpCode(204)
+  @Throws('conflict')
+  @RequireRoleEverywhere('admin')
+  @ApiNoContentResponse()
+  async delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('user_id') userId: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    await this.users.delete(scope, userId, { ifMatch });
   }
 }

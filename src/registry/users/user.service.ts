@@ -5,7 +5,8 @@ import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { type ResourceKind, ResourceKit, stamps } from '../../resources';
+import { problem } from '#platform/problem';
+import { type Deletion, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from '../accounts/account.service';
 import { checkHoldsMemberships, checkOwnAccount, checkRoles } from '../accounts/grants';
 import { MemberRepository } from '../workspaces/member.repository';
@@ -94,6 +95,28 @@ export class UserService extends AccountService<UserEntity, UserDto> {
       };
       return this.versioned(await this.write(tx, scope, row, columns, 'update'));
     });
+  }
+
+  /** Users have no archive route that must come first. Throws 409 for the caller. */
+  protected override async lockToDelete(
+    tx: Tx,
+    scope: OrgScope,
+    userId: string,
+    how: Deletion,
+  ): Promise<UserEntity> {
+    const row = await super.lockToDelete(tx, scope, userId, how);
+    if (row.user_id === scope.principalId) {
+      throw problem.conflict('You cannot delete your own account. Ask another admin.');
+    }
+    return row;
+  }
+
+  protected override checkDeletable(): void {}
+
+  /** Deletes the user's memberships. What the user has created stays. */
+  protected override async onDelete(tx: Tx, scope: OrgScope, row: UserEntity): Promise<void> {
+    await this.checkHoldsAll(tx, scope, row);
+    await this.members.removeAllOf(tx, scope, row.user_id);
   }
 
   private async checkHoldsAll(tx: Tx, scope: OrgScope, row: UserEntity): Promise<void> {

@@ -66,6 +66,11 @@ export class MemberRepository {
     return row!;
   }
 
+  /** Removes all memberships of a principal. */
+  async removeAllOf(tx: Tx, scope: OrgScope, principalId: string): Promise<void> {
+    await tx.manager.delete(MemberEntity, { org_id: scope.orgId, principal_id: principalId });
+  }
+
   async remove(tx: Tx, scope: OrgScope, workspaceId: string, principalId: string): Promise<void> {
     await tx.manager.delete(MemberEntity, {
       org_id: scope.orgId,

@@ -1,12 +1,20 @@
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
+import { IsOptional } from 'class-validator';
+import { AnyJsonObject, Nested, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
+import { RetentionDto, toRetentionDto } from './retention.dto';
+import type { WorkspaceEntity } from './workspace.entity';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class CreateWorkspaceDto extends DescribedBodyDto {
   /** Unique among the organization's workspaces that are not archived. */
   @IsName()
   name!: string;
+
+  /** For how many days the workspace keeps its data: at most as long as the installation. */
+  @IsOptional()
+  @Nested(() => RetentionDto)
+  retention?: RetentionDto | null;
 }
 
 /** A merge patch (RFC 7396). */
@@ -18,6 +26,11 @@ export class PatchWorkspaceDto extends DescribedPatchDto {
   @NotNull()
   @IsName()
   name?: string;
+
+  /** Merged into the current value: at most as long as the installation keeps the data. */
+  @IsOptional()
+  @Nested(() => RetentionDto)
+  retention?: RetentionDto | null;
 }
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
@@ -36,8 +49,11 @@ export class WorkspaceDto extends PlacedDto {
   description!: string | null;
   @AnyJsonObject()
   metadata!: object;
+  retention!: RetentionDto;
 }
 
 export class WorkspacePageDto extends PageOf(WorkspaceDto) {}
 
-export const toWorkspaceDto = viewOf(WorkspaceDto);
+export const toWorkspaceDto = viewOf(WorkspaceDto, ({ retention }: Pick<WorkspaceEntity, 'retention'>) => ({
+  retention: toRetentionDto(retention),
+}));

@@ -21,6 +21,10 @@ export class WorkspaceEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 
+  /** The members of `RetentionDto` that are set. */
+  @JsonColumn()
+  retention!: RawJson;
+
   /** Raised by every change. */
   @Column('integer')
   generation!: number;

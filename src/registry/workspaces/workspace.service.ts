@@ -3,12 +3,14 @@ import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toRawJson } from '#platform/json';
+import { RawJson, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { type ErasureEntity, requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from '../accounts/account.service';
 import { MemberRepository } from './member.repository';
+import { patchRetention } from './retention.dto';
+import { RetentionPolicy } from './retention-policy';
 import { PrincipalRepository } from '../accounts/principal.repository';
 import {
   type CreateWorkspaceDto,
@@ -26,7 +28,7 @@ const WORKSPACE: ResourceKind<WorkspaceEntity, WorkspaceDto> = {
   id: 'workspace_id',
   generation: 'generation',
   immutable: ['workspace_id'],
-  auditedFields: ['name'],
+  auditedFields: ['name', 'retention'],
   createdFields: ['name'],
   erasure: 'workspace',
   unique: { constraint: 'workspaces_name', field: 'name', within: 'organization' },
@@ -41,6 +43,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
     private readonly workspaces: WorkspaceRepository,
     private readonly members: MemberRepository,
     private readonly principals: PrincipalRepository,
+    private readonly retention: RetentionPolicy,
   ) {
     super(kit, changes, workspaces, WORKSPACE);
   }
@@ -48,9 +51,10 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
   /**
    * Creates a workspace and makes its creator a member, with the roles that are stored for them in the organization.
    * Roles that only a token carries are left out, because a membership would outlive the token.
-   * Errors: 409 for a name that is taken.
+   * Errors: 400 for a retention that is wider than the installation's; 409 for a name that is taken.
    */
-  create(scope: OrgScope, dto: CreateWorkspaceDto): Promise<Versioned<WorkspaceDto>> {
+  async create(scope: OrgScope, dto: CreateWorkspaceDto): Promise<Versioned<WorkspaceDto>> {
+    this.retention.check(dto.retention);
     return this.transaction(scope, async (tx) => {
       const row = await this.add(tx, scope, dto);
       await this.addCreator(tx, scope, row.workspace_id);
@@ -66,6 +70,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
       name: dto.name,
       description: dto.description ?? null,
       metadata: toRawJson(dto.metadata ?? {}),
+      retention: patchRetention(new RawJson('{}'), dto.retention),
       generation: 1,
     });
   }
@@ -74,16 +79,19 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
     return this.page(await this.workspaces.list(scope, query));
   }
 
-  patch(
+  /** Errors: 400 for a retention that is wider than the installation's. */
+  async patch(
     scope: OrgScope,
     id: string,
     dto: PatchWorkspaceDto,
     ifMatch?: string,
   ): Promise<Versioned<WorkspaceDto>> {
+    this.retention.check(dto.retention);
     return this.change(scope, id, dto, ifMatch, (row) => ({
       name: dto.name,
       description: dto.description,
       metadata: patchMetadata(row.metadata, dto.metadata),
+      retention: patchRetention(row.retention, dto.retention),
     }));
   }
 

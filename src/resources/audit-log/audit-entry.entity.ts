@@ -35,6 +35,7 @@ export const AUDITED_TYPES = [
   'mcp_server',
   'tool',
   'agent',
+  'trace',
   'dataset',
   'dataset_version',
   'record',

@@ -14,7 +14,7 @@ export class ErasureItems {
   /** Adds the ids that a query selects, as its column `id`. Returns how many are new. */
   async add(
     tx: Tx,
-    { erasureId, workspaceId }: ErasureRun,
+    { erasureId, workspaceId }: Pick<ErasureRun, 'erasureId' | 'workspaceId'>,
     kind: ErasureItemKind,
     ids: Sql,
   ): Promise<number> {

@@ -8,10 +8,14 @@ export interface ErasureRun {
   readonly orgId: string;
   readonly workspaceId: string;
   readonly subject: ErasureSubject;
+  /** Whether the workspace is erased with its whole organization. */
+  readonly isOfOrg: boolean;
   /** The id of the subject. Empty for `traces`. */
   readonly id: string;
   /** For `traces`: the filters that select them. Absent for traces that are given by id, which are erasure items. */
   readonly filters?: unknown;
+  /** For `traces`: whether those in use are erased too. */
+  readonly isForced: boolean;
   /** Data that arrived after this time is new data. */
   readonly requestedAt: Date;
   readonly isDryRun: boolean;
@@ -28,13 +32,14 @@ export interface ErasureBatch {
 /**
  * The phases of an erasure in a workspace. Steps of one phase must not depend on each other.
  *
+ * - `prepare` closes the doors, so that no data of the subject arrives any more
  * - `select` adds the ids of the subject's traces and sessions to `ErasureItems`. It also runs in a dry run
  * - `collect` adds the ids of the data that was made from them. It also runs in a dry run
  * - `erase` erases rows
  * - `tables` erases what is left of a workspace
  * - `copies` erases copies of the erased data, such as responses that are kept for a repeat
  */
-export const ERASURE_PHASES = ['select', 'collect', 'erase', 'tables', 'copies'] as const;
+export const ERASURE_PHASES = ['prepare', 'select', 'collect', 'erase', 'tables', 'copies'] as const;
 
 /**
  * Erases one kind of rows. The area that owns the rows provides the step, and adds it to `ErasureSteps` in the worker.

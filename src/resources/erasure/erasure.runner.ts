@@ -16,6 +16,7 @@ import { TenantTables } from './tenant-tables.repository';
 const WAITING_MS = 60_000;
 /** Longest pause between two batches, in ms. A pause takes as long as the batch before, so that others have half the time. */
 const PAUSE_MAX_MS = 500;
+const PAUSE_MIN_MS = 5;
 /** Interval of the renewals of the lease while requests end, in ms. */
 const SETTLE_POLL_MS = 5_000;
 const ITEMS_BATCH = 5_000;
@@ -115,7 +116,7 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
 
   private async eraseIn(held: Held, workspaceId: string): Promise<void> {
     const { row } = held;
-    const { id, filters } = targetOf(row);
+    const { id, filters, isForced = false } = targetOf(row);
     // an organization is erased one workspace at a time
     const subject = row.subject_kind === 'org' ? 'workspace' : row.subject_kind;
     const run: ErasureRun = {
@@ -123,8 +124,10 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
       orgId: row.org_id!,
       workspaceId,
       subject,
+      isOfOrg: row.subject_kind === 'org',
       id: subject === 'workspace' ? workspaceId : id,
       ...(filters !== undefined && { filters }),
+      isForced,
       requestedAt: row.created_at,
       isDryRun: row.dry_run,
     };
@@ -139,7 +142,9 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
       orgId: row.org_id!,
       workspaceId: '',
       subject: 'org',
+      isOfOrg: true,
       id: row.org_id!,
+      isForced: true,
       requestedAt: row.created_at,
       isDryRun: row.dry_run,
     };
@@ -183,7 +188,8 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
       return { next: batch.next, counts };
     });
     held.counts = counts;
-    if (next !== null) await delay(Math.min(performance.now() - startedAt, PAUSE_MAX_MS));
+    if (next !== null)
+      await delay(Math.min(Math.max(performance.now() - startedAt, PAUSE_MIN_MS), PAUSE_MAX_MS));
     return next;
   }
 }

@@ -22,6 +22,8 @@ export interface ErasureRequest {
   workspaceId: string | null;
   /** For `traces`, see `ErasureRun`. */
   filters?: object;
+  /** For `traces`: also those in use. */
+  isForced?: boolean;
   isDryRun?: boolean;
 }
 
@@ -29,6 +31,7 @@ export interface ErasureRequest {
 export interface ErasureTarget {
   id: string;
   filters?: object;
+  isForced?: boolean;
 }
 
 /** Requests erasures, which a worker runs, and reads their receipts. */
@@ -47,7 +50,7 @@ export class Erasures {
    * only until the erasure has succeeded. Throws 409 naming the erasure of the same subject that has not ended.
    */
   async request(tx: Tx, scope: OrgScope, request: ErasureRequest): Promise<ErasureEntity> {
-    const { subject, id, workspaceId, filters, isDryRun = false } = request;
+    const { subject, id, workspaceId, filters, isForced, isDryRun = false } = request;
     const now = new Date();
     const isPlace = subject === 'workspace' || subject === 'org';
     const row: ErasureEntity = {
@@ -56,7 +59,7 @@ export class Erasures {
       workspace_id: isPlace ? null : workspaceId,
       subject_kind: subject,
       subject_hash: this.hashOf(scope, subject, workspaceId, id),
-      target: toRawJson({ id, filters } satisfies ErasureTarget),
+      target: toRawJson({ id, filters, isForced } satisfies ErasureTarget),
       dry_run: isDryRun,
       erasure_status: 'queued',
       counts: {},

@@ -122,8 +122,11 @@ export class TenantTables {
       const hasWorkspace = row.has_workspace;
       if (!row[has] || EXCLUDED.has(name)) return [];
       if (indexed.has(name)) return [{ name, hasWorkspace, via: null }];
-      const key = keys.find((one) => one.child === name && one.parent !== name && indexed.has(one.parent));
-      if (!key || EXCLUDED.has(key.parent)) return [];
+      const key = keys.find(
+        ({ child, parent }) =>
+          child === name && parent !== name && indexed.has(parent) && !EXCLUDED.has(parent),
+      );
+      if (!key) return [];
       const via = { columns: key.columns, parent: key.parent, parentColumns: key.parent_columns };
       return [{ name, hasWorkspace, via }];
     });

@@ -1,8 +1,8 @@
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { Versioned } from '#platform/http';
+import { checkIfMatch, Versioned } from '#platform/http';
 import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
-import { orNotFound } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import { OrgResourceService } from '../org-resource.service';
 import {
   type ArtifactKind,
@@ -11,7 +11,7 @@ import {
   installedArtifact,
 } from '../packages/packager';
 import type { ResourceKind } from '../resource-kind';
-import type { ResourceKit } from '../resource.service';
+import type { Deletion, ResourceKit } from '../resource.service';
 import type { OwnedListQueryDto } from './owned.dto';
 import type { OwnedEntity } from './owned.entity';
 import type { OwnedRepository } from './owned.repository';
@@ -43,6 +43,43 @@ export abstract class OwnedService<
 
   async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<VersionView>> {
     return new Versioned(this.toVersionView(await this.findVersion(scope, id, ordinal)), ordinal);
+  }
+
+  /**
+   * Deletes a version other than the newest one, also of an archived resource. Throws 404, 403, 412 for an `If-Match` other than
+   * the version's ETag, and 409 for the newest version and for one that something refers to, unless `force` is set.
+   */
+  deleteVersion(scope: OrgScope, id: string, ordinal: number, { force, ifMatch }: Deletion): Promise<void> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'delete');
+      const noun = `${this.kind.noun} version`;
+      const found = await this.owned.versions.find(scope.orgKey, id, ordinal, tx);
+      const version = orNotFound(found, noun, String(ordinal));
+      checkIfMatch(ifMatch, ordinal);
+      if (ordinal === row.version_ordinal) {
+        throw problem.conflict(
+          `This is the newest version. Create another version first, or delete the ${this.kind.noun}.`,
+        );
+      }
+      if (!force) await this.kit.references.checkUnused(tx, scope, noun, id, ordinal);
+      await this.onDeleteVersion(tx, scope, version);
+      await this.owned.versions.delete(tx, scope.orgKey, id, ordinal);
+      await this.record(tx, scope, row, 'update', [{ member: 'versions', before: ordinal }]);
+    });
+  }
+
+  /** Hook for what goes with a deleted version, besides rows whose foreign keys cascade. Called before its row is deleted. */
+  protected onDeleteVersion(_tx: Tx, _scope: OrgScope, _version: VersionRow): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Also throws 409 for a resource that an app declares, because the next reconcile would create it again. */
+  protected override async lockToDelete(tx: Tx, scope: OrgScope, id: string, how: Deletion): Promise<Row> {
+    const row = await super.lockToDelete(tx, scope, id, how);
+    if (row.app_id === null || how.force) return row;
+    throw problem.conflict(
+      `The app ${row.app} declares this ${this.kind.noun}, and its next reconcile would create it again. Remove it from the app first, or send \`force=true\`.`,
+    );
   }
 
   /** Returns the row of a version that the caller may read. Throws 404. */

@@ -22,6 +22,12 @@ export interface VersionTableSpec {
   ownColumns?: readonly string[];
 }
 
+/** A reference to a resource, or to one of its versions. */
+export interface VersionReference {
+  id: string;
+  ordinal?: number | null;
+}
+
 /**
  * The table that stores each version of a resource. A version's `created_at` is the time of the change that created it, and
  * its `created_by` is the principal who made the change.
@@ -82,6 +88,31 @@ export class VersionTable<Row> {
       WHERE ${raw(idColumn)} = ${id} AND ${raw(ordinalColumn)} = ${ordinal}
         AND ${raw(tenant.column)} = ${tenant.value}`;
     return firstRow<Row>(on, `${table}.find`, statement);
+  }
+
+  /** Deletes a version, and with it the rows of other tables whose foreign keys cascade. */
+  async delete(tx: Tx, tenant: TenantKey, id: string, ordinal: number): Promise<void> {
+    const { table, id: idColumn, ordinal: ordinalColumn } = this.spec;
+    await tx.query(
+      sql`DELETE FROM ${raw(table)} WHERE ${raw(idColumn)} = ${id} AND ${raw(ordinalColumn)} = ${ordinal}
+        AND (${raw(tenant.column)} = ${tenant.value}) IS TRUE`,
+    );
+  }
+
+  /** Returns the indexes of references whose resource or version does not exist, because it was deleted. */
+  async missing(tenant: TenantKey, references: readonly VersionReference[]): Promise<Set<number>> {
+    if (references.length === 0) return new Set();
+    const { table, id, ordinal } = this.spec;
+    const ids = references.map((reference) => reference.id);
+    const ordinals = references.map((reference) => reference.ordinal ?? null);
+    const rows = await this.database.query<{ index: number }>(
+      sql`SELECT place - 1 AS index
+        FROM unnest(${ids}::text[], ${ordinals}::int[]) WITH ORDINALITY AS refs(id, ordinal, place)
+        WHERE NOT EXISTS (SELECT FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id
+          AND (v.${raw(ordinal)} = refs.ordinal OR refs.ordinal IS NULL)
+          AND (v.${raw(tenant.column)} = ${tenant.value}) IS TRUE)`,
+    );
+    return new Set(rows.map(({ index }) => index));
   }
 
   /**

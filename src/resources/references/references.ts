@@ -18,8 +18,20 @@ export interface ReferenceSource {
   /**
    * Finds references to a resource, at most `limit`. Only those that the resource must outlive: live or frozen ones, not
    * those of archived resources.
+   *
+   * @param version the number of the version, for a noun such as `skill version`. `id` is that of the resource
    */
-  find(tx: Tx, scope: OrgScope, noun: string, id: string, limit: number): Promise<Reference[]>;
+  find(
+    tx: Tx,
+    scope: OrgScope,
+    noun: string,
+    id: string,
+    limit: number,
+    version?: number,
+  ): Promise<Reference[]>;
+
+  /** Marks the references that a deleted resource leaves behind. For references whose mark is stored. */
+  markErased?(tx: Tx, scope: OrgScope, noun: string, id: string): Promise<void>;
 }
 
 /** The most references that a problem detail names. */
@@ -35,19 +47,27 @@ export class References {
     this.sources.push(source);
   }
 
-  /** Throws 409 naming what refers to a resource. */
-  async checkUnused(tx: Tx, scope: OrgScope, noun: string, id: string): Promise<void> {
+  /** Throws 409 naming what refers to a resource. @param version see `ReferenceSource.find` */
+  async checkUnused(tx: Tx, scope: OrgScope, noun: string, id: string, version?: number): Promise<void> {
     const found: Reference[] = [];
-    for (const source of this.sources) {
-      if (!source.nouns.includes(noun)) continue;
-      found.push(...(await source.find(tx, scope, noun, id, NAMED_MAX + 1 - found.length)));
+    for (const source of this.of(noun)) {
+      found.push(...(await source.find(tx, scope, noun, id, NAMED_MAX + 1 - found.length, version)));
       if (found.length > NAMED_MAX) break;
     }
     if (found.length === 0) return;
     const named = found.slice(0, NAMED_MAX).map((one) => `${one.noun} ${one.id}`);
     const others = found.length > NAMED_MAX ? ' and others' : '';
     throw problem.conflict(
-      `The ${noun} is used by ${named.join(', ')}${others}. Delete these first, or send \`force=true\` to delete it anyway. They then keep a reference that is marked as erased.`,
+      `The ${noun} is used by ${named.join(', ')}${others}. Change or delete these first, or send \`force=true\` to delete it anyway. They then keep a reference that is marked as erased.`,
     );
+  }
+
+  /** Marks the references that a deleted resource leaves behind. */
+  async markErased(tx: Tx, scope: OrgScope, noun: string, id: string): Promise<void> {
+    for (const source of this.of(noun)) await source.markErased?.(tx, scope, noun, id);
+  }
+
+  private of(noun: string): ReferenceSource[] {
+    return this.sources.filter(({ nouns }) => nouns.includes(noun));
   }
 }

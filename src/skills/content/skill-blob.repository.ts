@@ -11,15 +11,50 @@ const BLOBS = new BulkColumns<FileWithContent>([
   { name: 'data', type: 'bytea', value: ({ content }) => content },
 ]);
 
-/** Stores file contents, each once per organization. Contents are never deleted, because versions are not. */
+/** Stores file contents, each once per organization. */
 @Injectable()
 export class SkillBlobRepository {
-  /** Returns which of these digests, in hexadecimal, have a stored content in the organization. */
-  async storedDigests(on: SqlExecutor, scope: OrgScope, digests: readonly string[]): Promise<Set<string>> {
-    const rows = await on.query<{ sha256: string }>(
-      sql`SELECT sha256 FROM skill_blobs WHERE org_id = ${scope.orgId} AND sha256 = ANY (${digests}::text[])`,
+  /**
+   * Returns which of these digests, in hexadecimal, have a stored content in the organization. These contents stay until the
+   * transaction ends.
+   */
+  async storedDigests(tx: Tx, scope: OrgScope, digests: readonly string[]): Promise<Set<string>> {
+    const rows = await tx.query<{ sha256: string }>(
+      sql`SELECT sha256 FROM skill_blobs WHERE org_id = ${scope.orgId} AND sha256 = ANY (${digests}::text[])
+        ORDER BY sha256 FOR KEY SHARE`,
     );
     return new Set(rows.map(({ sha256 }) => sha256));
+  }
+
+  /**
+   * Deletes those contents that no file refers to. Locks them first, in a statement of its own, so that the second one sees the
+   * files of a transaction that has just stored the same contents.
+   *
+   * @returns the number of the contents, and of their bytes
+   */
+  async release(
+    tx: Tx,
+    { orgId }: Pick<OrgScope, 'orgId'>,
+    digests: readonly string[],
+  ): Promise<{ count: number; bytes: number }> {
+    await tx.query(
+      sql`SELECT 1 FROM skill_blobs WHERE org_id = ${orgId} AND sha256 = ANY (${digests}::text[])
+        ORDER BY sha256 FOR UPDATE`,
+    );
+    const released = await tx.query<{ bytes: number }>(
+      sql`DELETE FROM skill_blobs WHERE org_id = ${orgId} AND sha256 = ANY (${digests}::text[])
+          AND NOT EXISTS (SELECT FROM skill_files f WHERE f.org_id = skill_blobs.org_id AND f.sha256 = skill_blobs.sha256)
+        RETURNING octet_length(data) AS bytes`,
+    );
+    return { count: released.length, bytes: released.reduce((sum, { bytes }) => sum + bytes, 0) };
+  }
+
+  /** Returns the digests of an organization's contents after one, in order. */
+  async list(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>, after: string, limit: number): Promise<string[]> {
+    const rows = await tx.query<{ sha256: string }>(
+      sql`SELECT sha256 FROM skill_blobs WHERE org_id = ${orgId} AND sha256 > ${after} ORDER BY sha256 LIMIT ${limit}`,
+    );
+    return rows.map(({ sha256 }) => sha256);
   }
 
   /**

@@ -41,6 +41,35 @@ export class SkillContents {
     if (missing.length > 0) this.quota.add(tx, scope, await this.blobs.insertMany(tx, scope, missing));
   }
 
+  /** Deletes contents that no file refers to any more, at the end of the transaction that has deleted such files. */
+  release(tx: Tx, scope: OrgScope, digests: readonly string[]): void {
+    tx.beforeCommit(async () => {
+      await this.releaseNow(tx, scope, digests);
+    });
+  }
+
+  /** Deletes the contents of an organization that no file refers to, a batch at a time. See `BlobStore`. */
+  async releaseUnreferenced(
+    tx: Tx,
+    scope: Pick<OrgScope, 'orgId'>,
+    after: string | null,
+    limit: number,
+  ): Promise<{ count: number; next: string | null }> {
+    const digests = await this.blobs.list(tx, scope, after ?? '', limit);
+    const count = digests.length === 0 ? 0 : await this.releaseNow(tx, scope, digests);
+    return { count, next: digests.length < limit ? null : digests.at(-1)! };
+  }
+
+  private async releaseNow(
+    tx: Tx,
+    scope: Pick<OrgScope, 'orgId'>,
+    digests: readonly string[],
+  ): Promise<number> {
+    const { count, bytes } = await this.blobs.release(tx, scope, digests);
+    this.quota.add(tx, scope, -bytes);
+    return count;
+  }
+
   /**
    * Streams the zip archive of a version: its files, sorted by path, in a directory with the skill's name. Holds a few MiB
    * in memory, whatever the size.

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ResolvedSkill, type SkillReference, SkillRepository } from './skill.repository';
 
@@ -18,6 +18,12 @@ export class SkillDirectory {
     const resolved = await this.skills.resolve(on, scope, references);
     const byIndex = new Map(resolved.map(({ index, ...skill }) => [index, skill]));
     return references.map((_, index) => byIndex.get(index) ?? null);
+  }
+
+  /** Returns the indexes of references to skills or versions that were deleted. */
+  missing(scope: OrgScope, references: readonly SkillReference[]): Promise<Set<number>> {
+    const versions = references.map(({ skill_id: id, version_ordinal: ordinal = null }) => ({ id, ordinal }));
+    return this.skills.versions.missing(scope.orgKey, versions);
   }
 
   /** Returns the ids of the workspace's live skills with these names, by name. */

@@ -14,6 +14,7 @@ import {
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { DeleteRoute, DeletionQueryDto } from '../../resources';
 import { SkillUploadQueryDto } from './skill.dto';
 import { SkillUploadService } from './skill-upload.service';
 import {
@@ -91,6 +92,22 @@ export class SkillVersionController {
     @Param('version_ordinal') ordinal: string,
   ): Promise<Versioned<SkillVersionDetailDto>> {
     return this.skills.getVersion(scope, id, pathNumber(ordinal, KIND));
+  }
+
+  /**
+   * Delete a version of a skill
+   *
+   * @remarks Not the newest version (409).
+   */
+  @DeleteRoute(':version_ordinal')
+  delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    return this.skills.deleteVersion(scope, id, pathNumber(ordinal, KIND), { force, ifMatch });
   }
 
   /** Download the files of a version as a zip archive */

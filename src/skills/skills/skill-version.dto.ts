@@ -24,7 +24,7 @@ export class SkillVersionDto extends PickType(SkillDto, [
   'updated_at',
   'created_by',
 ]) {
-  /** Numbered from 1 without gaps. */
+  /** Numbered from 1. Deleted versions leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   /** Always null, because a version cannot be archived on its own. */

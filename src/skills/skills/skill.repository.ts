@@ -94,6 +94,15 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
+  /** Returns the digests of the files of a skill, of one version or of all. */
+  async contentsOf(tx: Tx, scope: OrgScope, skillId: string, ordinal: number | null): Promise<string[]> {
+    const rows = await tx.query<{ sha256: string }>(
+      sql`SELECT DISTINCT sha256 FROM skill_files WHERE skill_id = ${skillId} AND org_id = ${scope.orgId}
+        AND (${ordinal}::int IS NULL OR version_ordinal = ${ordinal})`,
+    );
+    return rows.map(({ sha256 }) => sha256);
+  }
+
   /** Finds the newest version of a skill that has these files. */
   async findByDigest(
     on: SqlExecutor,
@@ -130,7 +139,10 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
-  /** Resolves references within the workspace. Returns those that name a version of a live skill, with their index. */
+  /**
+   * Resolves references within the workspace. Returns those that name a version of a live skill, with their index. Within a
+   * transaction, these versions cannot be deleted until it ends.
+   */
   resolve(
     on: SqlExecutor,
     scope: Scope,
@@ -148,7 +160,8 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
         JOIN skills s ON s.skill_id = refs.skill_id AND s.workspace_id = ${scope.workspaceId}
           AND s.archived_at IS NULL
         JOIN skill_versions v ON v.skill_id = s.skill_id
-          AND v.version_ordinal = coalesce(refs.version_ordinal, s.version_ordinal)`,
+          AND v.version_ordinal = coalesce(refs.version_ordinal, s.version_ordinal)
+        ORDER BY s.skill_id FOR KEY SHARE OF s`,
     );
   }
 }

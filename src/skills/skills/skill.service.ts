@@ -230,6 +230,19 @@ export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersi
     return { version_ordinal, file, bytes: await this.contents.part(scope, file, offset, length) };
   }
 
+  protected override async onDelete(tx: Tx, scope: OrgScope, { skill_id }: SkillEntity): Promise<void> {
+    this.contents.release(tx, scope, await this.skills.contentsOf(tx, scope, skill_id, null));
+    await this.kit.index.remove(tx, scope, 'skill', [skill_id]);
+  }
+
+  protected override async onDeleteVersion(
+    tx: Tx,
+    scope: OrgScope,
+    { skill_id, version_ordinal }: SkillVersionRow,
+  ): Promise<void> {
+    this.contents.release(tx, scope, await this.skills.contentsOf(tx, scope, skill_id, version_ordinal));
+  }
+
   protected override async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {
     if (row.archived_at) await this.kit.index.remove(tx, scope, 'skill', [row.skill_id]);
     else await this.writer.reindex(tx, scope, row);

@@ -57,6 +57,8 @@ export class AcquiredCopyDto {
 export class AcquisitionDto extends StampsDto {
   acquisition_id!: string;
   store_item_id!: string;
+  /** True if the item was deleted, else absent. */
+  item_erased?: boolean;
   /** The installed release. */
   release_id!: string;
   workspace_id!: string;

@@ -47,13 +47,26 @@ export class AcquisitionRepository extends OrgScopedRepository<AcquisitionEntity
     return listPage<AcquisitionEntity>(this.database, { ...this.listed, where, bytes: 'bytes' }, query);
   }
 
-  /** Returns the newest release of each item that admits the caller's organization, by item. */
-  async latestReleases({ orgId }: OrgScope, itemIds: readonly string[]): Promise<Map<string, string>> {
+  /** Returns the organization's acquisitions of an item. */
+  async findOfItem(tx: Tx, { orgId }: OrgScope, itemId: string, limit: number): Promise<string[]> {
+    const rows = await tx.query<{ acquisition_id: string }>(
+      sql`SELECT acquisition_id FROM store_acquisitions
+        WHERE store_item_id = ${itemId} AND org_id = ${orgId} LIMIT ${limit}`,
+    );
+    return rows.map(({ acquisition_id }) => acquisition_id);
+  }
+
+  /**
+   * Returns the newest release of each item, by item: null for an item that is withdrawn or does not admit the caller's
+   * organization. An item that was deleted is absent.
+   */
+  async latestReleases({ orgId }: OrgScope, itemIds: readonly string[]): Promise<Map<string, string | null>> {
     if (itemIds.length === 0) return new Map();
-    const rows = await this.database.query<{ store_item_id: string; release_id: string }>(
-      sql`SELECT store_item_id, release_id FROM store_items
-        WHERE store_item_id = ANY (${[...new Set(itemIds)]}::text[]) AND archived_at IS NULL
-          AND (org_id = ${orgId} OR is_public OR ${orgId} = ANY (org_ids))`,
+    const rows = await this.database.query<{ store_item_id: string; release_id: string | null }>(
+      sql`SELECT store_item_id,
+          CASE WHEN archived_at IS NULL AND (org_id = ${orgId} OR is_public OR ${orgId} = ANY (org_ids))
+            THEN release_id END AS release_id
+        FROM store_items WHERE store_item_id = ANY (${[...new Set(itemIds)]}::text[])`,
     );
     return new Map(rows.map(({ store_item_id, release_id }) => [store_item_id, release_id]));
   }

@@ -51,7 +51,15 @@ export class AcquisitionService {
     private readonly catalogue: CatalogueService,
     private readonly acquisitions: AcquisitionRepository,
     private readonly installer: PackageInstaller,
-  ) {}
+  ) {
+    kit.references.add({
+      nouns: ['store item'],
+      find: async (tx, scope, _noun, id, limit) => {
+        const ids = await this.acquisitions.findOfItem(tx, scope, id, limit);
+        return ids.map((acquisition) => ({ noun: 'acquisition', id: acquisition }));
+      },
+    });
+  }
 
   /**
    * Installs an item, all or nothing. A repeat returns the existing acquisition. Errors: 400 for an unknown workspace or
@@ -161,7 +169,13 @@ export class AcquisitionService {
   private async views(scope: OrgScope, rows: readonly AcquisitionEntity[]): Promise<AcquisitionDto[]> {
     const ids = rows.map(({ store_item_id }) => store_item_id);
     const latest = await this.acquisitions.latestReleases(scope, ids);
-    return rows.map((row) => toAcquisitionDto(row, latest.get(row.store_item_id) ?? null));
+    return rows.map((row) => {
+      const release = latest.get(row.store_item_id);
+      return {
+        ...toAcquisitionDto(row, release ?? null),
+        ...(release === undefined && { item_erased: true }),
+      };
+    });
   }
 
   /** Locks an acquisition for an upgrade. Errors: 404, 403, 409 for an archived workspace. */

@@ -18,6 +18,8 @@ export class StoreSourceDto {
   release_id!: string;
   /** The publisher's resource. */
   artifact_id?: string | null;
+  /** True if the resource was deleted, else absent. */
+  erased?: boolean;
 }
 
 /** A resource of the publisher, pinned to a version. */
@@ -178,7 +180,12 @@ export const toStoreItemDto = viewOf(
   StoreItemDto,
   (row: StoreItemEntity, orgIds: string[] = row.org_ids) => ({
     publisher_org_id: row.org_id,
-    source: { kind: 'release' as const, release_id: row.release_id, artifact_id: row.artifact_id },
+    source: {
+      kind: 'release' as const,
+      release_id: row.release_id,
+      artifact_id: row.artifact_id,
+      ...(row.artifact_erased && { erased: true }),
+    },
     ...manifestOf(row),
     agent_profile: row.agent_profile as unknown as AgentProfileDto | null,
     policy: {

@@ -33,6 +33,10 @@ export class StoreItemEntity extends ArchivableEntity {
   @Column('text')
   artifact_id!: string;
 
+  /** Whether the resource was deleted. */
+  @Column('boolean')
+  artifact_erased!: boolean;
+
   @Column('text')
   name!: string;
 

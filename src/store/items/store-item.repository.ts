@@ -47,6 +47,57 @@ export class StoreItemRepository extends OrgScopedRepository<StoreItemEntity> {
     return counted!.count;
   }
 
+  /** Keeps the ordinals of the organization's items until the transaction ends. */
+  async lockOrdinals(tx: Tx, scope: OrgScope): Promise<void> {
+    await tx.query(sql`SELECT 1 FROM store_item_counts WHERE org_id = ${scope.orgId} FOR UPDATE`);
+  }
+
+  /** Takes an item out of the ordinals, so that those of the others stay without gaps. */
+  async removeOrdinal(
+    tx: Tx,
+    scope: OrgScope,
+    { store_item_id: id, ordinal }: StoreItemEntity,
+  ): Promise<void> {
+    await tx.query(
+      sql`UPDATE store_items SET ordinal = CASE WHEN store_item_id = ${id} THEN 0 ELSE ordinal - 1 END
+        WHERE org_id = ${scope.orgId} AND ordinal >= ${ordinal}`,
+    );
+    await tx.query(sql`UPDATE store_item_counts SET count = count - 1 WHERE org_id = ${scope.orgId}`);
+  }
+
+  /** Tells whether a workspace of another organization has acquired an item. */
+  async isAcquiredByOthers(tx: Tx, scope: OrgScope, itemId: string): Promise<boolean> {
+    const acquired = await tx.query(
+      sql`SELECT 1 FROM store_acquisitions WHERE store_item_id = ${itemId} AND org_id <> ${scope.orgId} LIMIT 1`,
+    );
+    return acquired.length > 0;
+  }
+
+  /** Returns the digests of the packages of an item. */
+  async packagesOf(tx: Tx, scope: OrgScope, itemId: string): Promise<string[]> {
+    const rows = await tx.query<{ sha256: string }>(
+      sql`SELECT DISTINCT sha256 FROM store_releases WHERE store_item_id = ${itemId} AND org_id = ${scope.orgId}`,
+    );
+    return rows.map(({ sha256 }) => sha256);
+  }
+
+  /** Finds items that publish a resource and are not withdrawn. */
+  async findPublishing(tx: Tx, scope: OrgScope, artifactId: string, limit: number): Promise<string[]> {
+    const rows = await tx.query<{ store_item_id: string }>(
+      sql`SELECT store_item_id FROM store_items
+        WHERE artifact_id = ${artifactId} AND org_id = ${scope.orgId} AND archived_at IS NULL LIMIT ${limit}`,
+    );
+    return rows.map(({ store_item_id }) => store_item_id);
+  }
+
+  /** Marks items whose resource was deleted. */
+  async markErased(tx: Tx, scope: OrgScope, artifactId: string): Promise<void> {
+    await tx.query(
+      sql`UPDATE store_items SET artifact_erased = true, generation = generation + 1, updated_at = ${new Date()}
+        WHERE artifact_id = ${artifactId} AND org_id = ${scope.orgId}`,
+    );
+  }
+
   /**
    * Returns a page of the organization's items, newest first. A page is a range of ordinals, so it costs the same at any
    * offset. It ends early when it reaches `PAGE_BYTES`.

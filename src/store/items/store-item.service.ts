@@ -4,12 +4,15 @@ import type { Tx } from '#platform/db';
 import { checkIfMatch, Versioned } from '#platform/http';
 import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
 import { problem, orNotFound } from '#platform/problem';
+import { BlobStore } from '#platform/storage';
 import {
   type AuditAction,
   changedColumns,
+  type Deletion,
   OrgResourceService,
   pick,
   requireRole,
+  type ResourceAction,
   type ResourceKind,
   ResourceKit,
 } from '../../resources';
@@ -67,8 +70,17 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     kit: ResourceKit,
     private readonly items: StoreItemRepository,
     private readonly listings: ListingRepository,
+    private readonly blobs: BlobStore,
   ) {
     super(kit, items, STORE_ITEM);
+    kit.references.add({
+      nouns: ['agent', 'skill', 'server', 'file', 'dataset', 'scorer'],
+      find: async (tx, scope, _noun, id, limit) => {
+        const ids = await this.items.findPublishing(tx, scope, id, limit);
+        return ids.map((item) => ({ noun: STORE_ITEM.noun, id: item }));
+      },
+      markErased: (tx, scope, _noun, id) => this.items.markErased(tx, scope, id),
+    });
   }
 
   async listOwn(scope: OrgScope, query: PublisherItemsQueryDto): Promise<StoreItemsPageDto> {
@@ -156,8 +168,9 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     row: Omit<StoreItemEntity, 'ordinal'>,
   ): Promise<Versioned<PublisherItemDto>> {
     const placed = { ...row, ordinal: await this.items.nextOrdinal(tx, scope) };
+    const inserted = await this.insert(tx, scope, placed);
     await this.items.insertRelease(tx, releaseOf(placed, scope, placed.created_at));
-    return this.versioned(await this.insert(tx, scope, placed));
+    return this.versioned(inserted);
   }
 
   /** Adds a release to a locked item, in the transaction that makes its package permanent. It must be reviewed again. */
@@ -201,9 +214,10 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     scope: OrgScope,
     row: StoreItemEntity | null,
     id: string,
+    action: ResourceAction,
   ): Promise<StoreItemEntity> {
     const item = this.readable(scope, row, id);
-    requireRole(scope, item.workspace_id, ['publisher']);
+    requireRole(scope, item.workspace_id, [action === 'delete' ? 'admin' : 'publisher']);
     return Promise.resolve(item);
   }
 
@@ -223,6 +237,33 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
         'This item was withdrawn. To offer the resource again, publish it as a new item.',
       );
     }
+  }
+
+  /** Also throws 409, even with `force`, for an item that other organizations have acquired. */
+  protected override async lockToDelete(
+    tx: Tx,
+    scope: OrgScope,
+    id: string,
+    how: Deletion,
+  ): Promise<StoreItemEntity> {
+    // before any item, so that two deletions do not deadlock
+    await this.items.lockOrdinals(tx, scope);
+    const row = await super.lockToDelete(tx, scope, id, how);
+    if (await this.items.isAcquiredByOthers(tx, scope, id)) {
+      throw problem.conflict('Other organizations have acquired this item, so its releases are kept.');
+    }
+    return row;
+  }
+
+  protected override checkDeletable({ archived_at }: StoreItemEntity): void {
+    if (archived_at) return;
+    throw problem.conflict('The store item is not withdrawn. Withdraw it before you delete it.');
+  }
+
+  /** Deletes the packages of its releases with it. */
+  protected override async onDelete(tx: Tx, scope: OrgScope, row: StoreItemEntity): Promise<void> {
+    this.blobs.release(tx, scope, await this.items.packagesOf(tx, scope, row.store_item_id));
+    await this.items.removeOrdinal(tx, scope, row);
   }
 
   protected override onArchive(): Promise<Partial<StoreItemEntity>> {

@@ -14,6 +14,7 @@ import {
 import { OrderedListQueryDto, type Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
 import { RateLimited } from '#platform/rate-limit';
+import { DeleteRoute, DeletionQueryDto } from '../../resources';
 import {
   CreatePublisherItemDto,
   CreatePublisherItemReleaseDto,
@@ -123,6 +124,21 @@ export class PublisherItemController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<PublisherItemDto>> {
     return this.items.archive(scope, id, ifMatch);
+  }
+
+  /**
+   * Delete a withdrawn item, with its releases and their packages
+   *
+   * @remarks Not an item that other organizations have acquired (409).
+   */
+  @DeleteRoute(':store_item_id')
+  async delete(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Query() { force }: DeletionQueryDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<void> {
+    await this.items.delete(scope, id, { force, ifMatch });
   }
 
   /** Publish a new release of an item */

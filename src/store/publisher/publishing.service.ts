@@ -92,6 +92,7 @@ export class PublishingService {
           workspace_id,
           artifact_kind: artifact.kind,
           artifact_id: artifact.artifact_id,
+          artifact_erased: false,
           ...NO_TEXTS,
           ...textsOf(dto),
           ...(await this.releaseOf(tx, scope, store_item_id, written, actions)),

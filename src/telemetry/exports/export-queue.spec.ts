@@ -54,6 +54,7 @@ function queue() {
       store: async (group) => {
         groups.push(group.map(({ ready }) => ready));
         for (let turns = 0; turns < 50; turns++) await turn();
+        return undefined;
       },
     },
   );

@@ -12,6 +12,7 @@ import type { Scope } from '#platform/auth';
 import { FairLimiter, Batcher, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { isLockTimeout, Problem, problem, problemOfDatabaseError } from '#platform/problem';
+import type { RefusedCounts } from '../deletion/refusals';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { ExportMetrics, type Signal } from './export.metrics';
 import { JsonReader } from './json-reader';
@@ -40,6 +41,9 @@ const GROUPED_BYTES = 1024 * 1024;
 
 /** Share of a process's connections for storing groups. Large exports get the same share. */
 const CONNECTION_SHARE = 1 / 4;
+
+/** The records of each signal, in reasons. */
+const NOUNS: Record<Signal, string> = { traces: 'span', logs: 'log record', metrics: 'data point' };
 
 /** Owners in the limiter. */
 const GROUPS = 'telemetry groups';
@@ -77,8 +81,12 @@ export interface ExportRules<Request extends DecodedRequest, Ready> {
   warnings?(request: Request, scope: Scope): Generator<void, string[]>;
   /** Returns, in steps, the form in which a request waits for its group to be stored. */
   prepare(request: Request, sent: ReceivedExport): Generator<void, Ready>;
-  /** Stores all exports or none. When it returns, they are committed. */
-  store(exports: readonly DecodedExport<Ready>[]): Promise<void>;
+  /**
+   * Stores all exports or none. When it returns, they are committed.
+   *
+   * @returns the refused records of each export, in their order; undefined for none
+   */
+  store(exports: readonly DecodedExport<Ready>[]): Promise<readonly RefusedCounts[] | undefined>;
 }
 
 /**
@@ -166,12 +174,28 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
 
   private async write(exports: readonly DecodedExport<Ready>[]): Promise<OtlpRejection[]> {
     const { metrics } = this.resources;
+    const { signal } = this.rules;
     try {
-      await metrics.observe(this.rules.signal, () => this.rules.store(exports));
+      const refused = await metrics.observe(signal, () => this.rules.store(exports));
+      return exports.map(({ rejected }, index) => this.addRefused(rejected, refused?.[index]));
     } catch (error) {
       throw storeProblem(error);
     }
-    return exports.map(({ rejected }) => rejected);
+  }
+
+  private addRefused(rejected: OtlpRejection, refused: RefusedCounts = {}): OtlpRejection {
+    const { signal } = this.rules;
+    this.resources.metrics.countRefused(signal, refused);
+    const { deleted_trace = 0, erased_user = 0 } = refused;
+    const counted = (count: number) => `${count} ${NOUNS[signal]}${count === 1 ? ' was' : 's were'}`;
+    const reasons = [
+      ...rejected.reasons,
+      ...(deleted_trace > 0 ? [`${counted(deleted_trace)} refused: the trace was deleted.`] : []),
+      ...(erased_user > 0
+        ? [`${counted(erased_user)} refused: the user was erased after the trace began.`]
+        : []),
+    ];
+    return { count: rejected.count + deleted_trace + erased_user, reasons };
   }
 
   private async decode(sent: ReceivedExport): Promise<DecodedExport<Ready>> {

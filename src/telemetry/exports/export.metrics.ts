@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
 import { Problem } from '#platform/problem';
+import type { RefusedCounts } from '../deletion/refusals';
 
 export type Signal = 'traces' | 'logs' | 'metrics';
 
@@ -10,6 +11,7 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 @Injectable()
 export class ExportMetrics {
   private readonly exports: Counter<'signal' | 'outcome'>;
+  private readonly refused: Counter<'signal' | 'reason'>;
   private readonly groups: Counter<'signal'>;
   private readonly duration: Histogram<'signal'>;
 
@@ -18,6 +20,11 @@ export class ExportMetrics {
       'telemetry_exports_total',
       'Exports of telemetry, by outcome: stored, refused or failed.',
       ['signal', 'outcome'],
+    );
+    this.refused = metrics.counter(
+      'telemetry_refused_records_total',
+      'Records that were refused, by reason: deleted_trace or erased_user.',
+      ['signal', 'reason'],
     );
     this.groups = metrics.counter(
       'telemetry_groups_total',
@@ -43,6 +50,11 @@ export class ExportMetrics {
       this.exports.inc({ signal, outcome: isRefused ? 'refused' : 'failed' });
       throw error;
     }
+  }
+
+  /** Counts the refused records of a stored export. */
+  countRefused(signal: Signal, counts: RefusedCounts): void {
+    for (const [reason, count] of Object.entries(counts)) this.refused.inc({ signal, reason }, count);
   }
 
   /** Writes a group, and observes its duration. */

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
+import type { RefusalReason } from '../deletion/refusals';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { DayPartitions } from '../partitions/day-partitions';
 import type { PartitionedTable } from '../partitions/day-partition.repository';
@@ -15,6 +16,18 @@ export interface ExportedRecords<Row> {
   /** Whether every record has a time. Only then do identical bytes mean that the export is a retry. */
   isTimed: boolean;
   rows: readonly Row[];
+}
+
+/** The steps of a transaction that depend on the signal. */
+export interface ExportSteps<Row> {
+  /** Locks what the other steps need, before everything else. */
+  lock?(tx: Tx, workspaceIds: readonly string[]): Promise<void>;
+  /** Returns the rows to refuse, which are not stored. */
+  refuse?(tx: Tx, rows: readonly Row[]): Promise<ReadonlyMap<Row, RefusalReason>>;
+  /** Writes the rows of the exports that are not stored yet, in their order. */
+  insert(tx: Tx, rows: readonly Row[]): Promise<void>;
+  /** Writes related rows of other tables, after everything else is locked. */
+  finish?(tx: Tx, rows: readonly Row[]): Promise<void>;
 }
 
 /**
@@ -34,30 +47,33 @@ export class ExportWriter {
    * Stores exports in one transaction. When it returns, they are committed. All writers lock exports, then sources, each in
    * the order of their keys.
    *
-   * @param insert writes the rows of the exports that are not stored yet, in their order
-   * @param finish writes related rows of other tables, after everything else is locked
+   * @returns the refused rows
    */
   async write<Row extends Sourced>(
     table: PartitionedTable,
     exports: readonly ExportedRecords<Row>[],
-    insert: (tx: Tx, rows: readonly Row[]) => Promise<void>,
-    finish?: (tx: Tx, rows: readonly Row[]) => Promise<void>,
-  ): Promise<void> {
+    steps: ExportSteps<Row>,
+  ): Promise<ReadonlyMap<Row, RefusalReason>> {
     const sent = new Map<string, ExportKey & Pick<ExportedRecords<Row>, 'rows'>>();
     for (const { workspaceId, body, isTimed, rows } of exports) {
       const exportId = isTimed ? exportIdOf(table, body) : randomUUID().replaceAll('-', '');
       const key = { workspaceId, exportId };
       if (rows.length > 0 && !sent.has(nameOf(key))) sent.set(nameOf(key), { ...key, rows });
     }
-    if (sent.size === 0) return;
+    if (sent.size === 0) return new Map();
     const keys = [...sent].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, key]) => key);
-    await this.partitions.withPartitions(table, () =>
+    const workspaceIds = [...new Set(keys.map(({ workspaceId }) => workspaceId))];
+    return this.partitions.withPartitions(table, () =>
       this.database.transaction(async (tx) => {
+        await steps.lock?.(tx, workspaceIds);
         const inserted = new Set((await this.exports.insertNew(tx, keys)).map(nameOf));
-        const rows = [...sent].flatMap(([name, one]) => (inserted.has(name) ? one.rows : []));
-        await insert(tx, rows);
+        const missing = [...sent].flatMap(([name, one]) => (inserted.has(name) ? one.rows : []));
+        const refused = (await steps.refuse?.(tx, missing)) ?? new Map<Row, RefusalReason>();
+        const rows = refused.size === 0 ? missing : missing.filter((row) => !refused.has(row));
+        await steps.insert(tx, rows);
         await this.sources.upsert(tx, sourcesOf(rows));
-        await finish?.(tx, rows);
+        await steps.finish?.(tx, rows);
+        return refused;
       }),
     );
   }

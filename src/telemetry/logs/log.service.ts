@@ -2,10 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { type Page, toPage } from '#platform/paging';
+import { LogDeleteRepository } from '../deletion/log-delete.repository';
+import { countRefused, type Refusable, Refusals, USER_ATTRIBUTES } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { EvaluationEvents, scoresInLog, warningsForLogs } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
+import { textOf } from '../span-mapping/field.parser';
 import { LogListRepository } from './log-list.repository';
 import { type LogRow, LogWriteRepository, toLogRows } from './log-write.repository';
 import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
@@ -26,6 +29,16 @@ export class LogService {
   }
 }
 
+function toRefusable({ workspaceId, record, happenedAt, observedAt }: LogRow): Refusable {
+  const { traceId, attributes } = record;
+  return {
+    workspaceId,
+    traceId,
+    userId: USER_ATTRIBUTES.map((name) => textOf(attributes[name])).find((id) => id !== null) ?? null,
+    at: happenedAt ?? observedAt,
+  };
+}
+
 /** Stores exports of logs. */
 @Injectable()
 export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRecords<LogRow>> {
@@ -34,6 +47,8 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
     logs: LogWriteRepository,
     resources: ExportResources,
     evaluations: EvaluationEvents,
+    deletions: LogDeleteRepository,
+    refusals: Refusals,
   ) {
     super(resources, {
       signal: 'logs',
@@ -48,17 +63,24 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
           rows: yield* toLogRows(scope, logRecords),
         };
       },
-      store: (exports) =>
-        writer.write(
+      store: async (exports) => {
+        const refused = await writer.write(
           'log_records',
           exports.map(({ ready }) => ready),
-          (tx, missing) => logs.insertMany(tx, missing),
-          (tx, missing) =>
-            evaluations.store(
-              tx,
-              missing.flatMap(({ scope, record }) => scoresInLog(scope, record)),
-            ),
-        ),
+          {
+            lock: (tx, workspaceIds) => deletions.lock(tx, workspaceIds, 'shared'),
+            refuse: (tx, rows) => refusals.find(tx, rows, toRefusable),
+            insert: (tx, rows) => logs.insertMany(tx, rows),
+            finish: (tx, rows) =>
+              evaluations.store(
+                tx,
+                rows.flatMap(({ scope, record }) => scoresInLog(scope, record)),
+              ),
+          },
+        );
+        if (refused.size === 0) return undefined;
+        return exports.map(({ ready }) => countRefused(ready.rows.map((row) => refused.get(row))));
+      },
     });
   }
 }

@@ -53,12 +53,14 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest, Expo
           rows: yield* toPointRows(workspaceId, dataPoints),
         };
       },
-      store: (exports) =>
-        writer.write(
+      store: async (exports) => {
+        await writer.write(
           'metric_points',
           exports.map(({ ready }) => ready),
-          (tx, missing) => points.insertMany(tx, missing),
-        ),
+          { insert: (tx, missing) => points.insertMany(tx, missing) },
+        );
+        return undefined;
+      },
     });
   }
 }

@@ -1,15 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { Environment } from '#platform/config';
-import { Database } from '#platform/db';
+import { Database, DELETE_BATCH, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import { isLockTimeout } from '#platform/problem';
+import { RetentionPolicy } from '../../registry';
 import { ExportRepository } from '../exports/export.repository';
 import {
   DayPartitionRepository,
   PARTITIONED_TABLES,
   type PartitionedTable,
 } from '../partitions/day-partition.repository';
-import { TraceRetentionRepository } from './trace-retention.repository';
+import { SourceWriteRepository } from '../sources/source-write.repository';
+import { TraceDeleteRepository } from '../traces/trace-delete.repository';
+import { RecordRetentionRepository } from './record-retention.repository';
 
 /** How long dropping a partition may wait for running statements and block new ones. */
 const LOCK_MS = 500;
@@ -20,27 +22,36 @@ const SOURCE_DAYS = 2;
 /** Days for which stored exports are remembered. Exporters stop retrying after minutes. */
 const EXPORT_DAYS = 2;
 
+/** The members of a workspace's retention, by table. */
+const MEMBERS = { spans: 'traces_days', log_records: 'logs_days', metric_points: 'metrics_days' } as const;
+
+/** Traces of a workspace that are deleted at once, with all their spans. */
+const TRACES_AT_ONCE = 200;
+
 /**
- * Drops traces, logs and metrics that arrived more than `TRACE_RETENTION_DAYS`, `LOG_RETENTION_DAYS` or
- * `METRIC_RETENTION_DAYS` ago, day by day, the oldest first. Safe to run in any number of workers at once.
+ * Deletes traces, logs and metrics that arrived more days ago than they are kept, day by day, the oldest first. Drops whole days
+ * by the retention of the installation, and deletes the rows of workspaces that keep them for fewer days. Safe to run in any
+ * number of workers at once.
  */
 @Injectable()
 export class TelemetryRetention {
   constructor(
-    private readonly environment: Environment,
+    private readonly policy: RetentionPolicy,
     private readonly database: Database,
     private readonly partitions: DayPartitionRepository,
-    private readonly traces: TraceRetentionRepository,
+    private readonly traces: TraceDeleteRepository,
+    private readonly sources: SourceWriteRepository,
     private readonly exports: ExportRepository,
+    private readonly records: RecordRetentionRepository,
   ) {}
 
   async deleteExpired(): Promise<void> {
-    const { TRACE_RETENTION_DAYS, LOG_RETENTION_DAYS, METRIC_RETENTION_DAYS } = this.environment;
     const today = (await this.partitions.days(0))[0]!;
-    await this.dropExpired('spans', today, TRACE_RETENTION_DAYS);
-    await this.dropExpired('log_records', today, LOG_RETENTION_DAYS ?? TRACE_RETENTION_DAYS);
-    await this.dropExpired('metric_points', today, METRIC_RETENTION_DAYS ?? TRACE_RETENTION_DAYS);
-    await this.traces.deleteSourcesBefore(daysBefore(await this.oldestDay(today), SOURCE_DAYS));
+    for (const table of PARTITIONED_TABLES) {
+      await this.dropExpired(table, today, this.policy.installationDays(MEMBERS[table]));
+      await this.deleteOfWorkspaces(table, today);
+    }
+    await this.sources.deleteBefore(daysBefore(await this.oldestDay(today), SOURCE_DAYS));
     await this.exports.deleteBefore(daysBefore(today, EXPORT_DAYS));
   }
 
@@ -60,18 +71,55 @@ export class TelemetryRetention {
    * writers use. If the lock is not free in time, leaves the day to the next run.
    */
   private async drop(table: PartitionedTable, day: string): Promise<void> {
-    if (table === 'spans') await this.traces.deleteUnlocked(day);
+    if (table === 'spans') while ((await this.deleteUnusedTraces(day)) === DELETE_BATCH);
     try {
       await this.database.transaction(async (tx) => {
         await this.partitions.setLockTimeout(tx, LOCK_MS);
-        const deleted = table === 'spans' ? await this.traces.deleteRemaining(tx, day) : [];
+        const remaining = table === 'spans' ? await this.traces.lockDay(tx, day) : [];
+        await this.traces.deleteRows(tx, remaining);
         await this.partitions.drop(tx, table, day);
-        await this.traces.updateSessions(tx, deleted);
+        await this.traces.updateSessions(tx, remaining);
       });
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       rootLogger.info({ day }, `a partition of ${table} is in use; the next run will try again`);
     }
+  }
+
+  /** Deletes some traces of a day that no writer has locked. @returns their number */
+  private deleteUnusedTraces(day: string): Promise<number> {
+    return this.database.transaction(async (tx: Tx) => {
+      const unused = await this.traces.lockUnused(tx, day, DELETE_BATCH);
+      await this.traces.deleteRows(tx, unused);
+      await this.traces.updateSessions(tx, unused);
+      return unused.length;
+    });
+  }
+
+  /** Deletes what workspaces keep for fewer days than the installation, in batches that skip what a writer has locked. */
+  private async deleteOfWorkspaces(table: PartitionedTable, today: string): Promise<void> {
+    const existing = await this.partitions.list(table);
+    for await (const { workspaceId, days } of this.policy.narrower(MEMBERS[table])) {
+      const firstRetainedDay = daysBefore(today, days);
+      const expired = existing.filter((day) => day < firstRetainedDay);
+      if (expired.length === 0) continue;
+      const rows = table === 'spans' ? 'traces' : table;
+      for (const day of await this.records.daysWithRows(rows, workspaceId, expired)) {
+        if (table !== 'spans') await this.records.deleteDay(table, workspaceId, day);
+        else while ((await this.deleteTracesOf(workspaceId, day)) === TRACES_AT_ONCE);
+      }
+    }
+  }
+
+  /** Deletes some traces of a workspace and a day, with their spans. @returns their number */
+  private deleteTracesOf(workspaceId: string, day: string): Promise<number> {
+    return this.database.transaction(async (tx: Tx) => {
+      const unused = await this.traces.lockUnused(tx, day, TRACES_AT_ONCE, workspaceId);
+      await this.traces.deleteSpans(tx, unused);
+      await this.traces.deleteRows(tx, unused);
+      await this.traces.updateSessions(tx, unused);
+      return unused.length;
+    });
   }
 
   /** Returns the oldest day with records of any signal, but no later than `day`. All signals share the sources. */

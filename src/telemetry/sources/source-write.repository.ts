@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
+import {
+  BulkColumns,
+  Database,
+  DELETE_BATCH,
+  deleteInBatches,
+  inChunks,
+  prepared,
+  raw,
+  sql,
+  type Tx,
+} from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { sourceKey, type WorkspaceSource } from './source-record';
 
@@ -14,11 +24,13 @@ const COLUMNS = new BulkColumns<WorkspaceSource>([
   { name: 'scope', type: 'json', value: ({ scope }) => scope },
 ]);
 
-/** Stores the sources of records. */
+/** Stores and deletes the sources of records. */
 @Injectable()
 export class SourceWriteRepository {
   /** The day on which this process last stored each source. */
   private readonly storedOn = new LRUCache<string, string>({ max: CACHED_SOURCES });
+
+  constructor(private readonly database: Database) {}
 
   /** Stores missing sources and marks all as used today. Skips sources that this process has already marked today. */
   async upsert(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {
@@ -30,6 +42,22 @@ export class SourceWriteRepository {
     tx.afterCommit(() => {
       for (const { workspaceId, id } of unmarked) this.storedOn.set(sourceKey(workspaceId, id), today);
     });
+  }
+
+  /** Deletes sources that were last used before the day, in all workspaces. */
+  deleteBefore(day: string): Promise<void> {
+    return deleteInBatches(
+      this.database,
+      prepared(
+        'span-source.delete-before',
+        sql`WITH deleted AS (
+            DELETE FROM span_sources WHERE ctid = ANY(ARRAY(
+              SELECT ctid FROM span_sources WHERE day < ${day}::date
+              LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
+            )) AND day < ${day}::date RETURNING 1
+          ) SELECT count(*) AS deleted FROM deleted`,
+      ),
+    );
   }
 }
 

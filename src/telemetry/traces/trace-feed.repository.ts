@@ -9,6 +9,7 @@ import {
   prepared,
   raw,
   sql,
+  type SqlExecutor,
   timeToMicroseconds,
   Where,
 } from '#platform/db';
@@ -96,9 +97,9 @@ export class TraceFeedRepository {
   constructor(private readonly database: Database) {}
 
   /** Reads the clock of the database and the watermark of the feed. */
-  async clock(): Promise<FeedClock> {
+  async clock(on: SqlExecutor = this.database): Promise<FeedClock> {
     const clock = await firstRow<FeedClock>(
-      this.database,
+      on,
       'trace-feed.clock',
       sql`SELECT ${timeToMicroseconds(raw('statement_timestamp()'))} AS now_us,
           ${timeToMicroseconds(SETTLED)} AS settled_us

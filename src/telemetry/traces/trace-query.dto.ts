@@ -1,7 +1,7 @@
 import { OmitType } from '@nestjs/swagger';
-import { IsNumber, Min } from 'class-validator';
+import { IsBoolean, IsNumber, IsOptional, Min } from 'class-validator';
 import { IsOneOf, NotBelow, NotNull, IsOptionalText } from '#platform/http';
-import { SortedBy, ToNumber } from '#platform/paging';
+import { SortedBy, ToBoolean, ToNumber } from '#platform/paging';
 import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { AreScoreFilters, IsScoreSort } from './score-query';
@@ -47,6 +47,15 @@ export class LabelledListQueryDto extends TimedListQueryDto implements LabelFilt
 /** Query of the traces of a session. */
 @SortedBy('started_at')
 export class SessionTraceListQueryDto extends LabelledListQueryDto {}
+
+/** Query of the deletion of a trace. */
+export class DeleteTraceQueryDto {
+  /** Deletes the trace even if an open scoring run, batch or annotation queue uses it. Its target then fails. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  force?: boolean;
+}
 
 /** Query of a list of traces. Traces must meet all filters. Names are compared exactly. */
 export class TraceListQueryDto extends OmitType(LabelledListQueryDto, ['sort']) {

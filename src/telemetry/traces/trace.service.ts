@@ -1,14 +1,28 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type DecodedTraceRequest, type OtlpRejection, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
+import { Database, sql } from '#platform/db';
 import type { Page } from '#platform/paging';
-import { orNotFound } from '#platform/problem';
+import { type FieldError, orNotFound, problem } from '#platform/problem';
 import { warningsForSpans } from '../evaluation-events/evaluation-event';
 import { SpanQuota } from '../../registry';
+import {
+  AuditLog,
+  checkWorkspaceOfSearch,
+  type ErasureEntity,
+  ErasureItems,
+  Erasures,
+} from '../../resources';
+import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import type { SpanRecord } from './span-record';
-import type { TraceListQueryDto } from './trace-query.dto';
+import { type SpanRecord, traceKey } from './span-record';
+import type { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
+import { checkSelectionValues, conditionErrors } from './stats/rule-filter.dto';
+import { TraceDeletion } from './trace-deletion';
+import type { TraceDeletionDto } from './trace-deletion.dto';
+import { TraceUses } from '../deletion/trace-uses';
 import { TraceStore } from './trace-store';
 import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
 import { TRACE_ID, type TreeLimits } from './trace.types';
@@ -17,10 +31,18 @@ import { TraceWriter } from './trace.writer';
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };
 
-/** Reads traces. Errors: 503 if reading takes too long. */
+/** Reads and deletes traces. Errors: 503 if reading takes too long. */
 @Injectable()
 export class TraceService {
-  constructor(private readonly store: TraceStore) {}
+  constructor(
+    private readonly store: TraceStore,
+    private readonly database: Database,
+    private readonly deletion: TraceDeletion,
+    private readonly uses: TraceUses,
+    private readonly audit: AuditLog,
+    private readonly erasures: Erasures,
+    private readonly items: ErasureItems,
+  ) {}
 
   async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<ScoredTraceDto>> {
     const { rows, page, scores } = await this.store.withSignal(signal).listScoredTraces(scope, query);
@@ -33,6 +55,74 @@ export class TraceService {
     const tree = TRACE_ID.test(traceId) && (await store.findTree(scope, traceId, LIMITS));
     return toTraceTreeDto(orNotFound(tree, 'trace', traceId));
   }
+
+  /**
+   * Deletes a trace with its spans, log records and scores. Errors: 404 for an unknown trace; unless it is forced, 409 for a trace
+   * that an open scoring run, batch or annotation queue uses.
+   */
+  async delete(scope: Scope, traceId: string, { force = false }: DeleteTraceQueryDto): Promise<void> {
+    const { workspaceId } = scope;
+    await this.database.transaction(async (tx) => {
+      const use = force ? null : await this.uses.findOpen(tx, workspaceId, [traceId]);
+      const { traces } = await this.deletion.delete(tx, workspaceId, TRACE_ID.test(traceId) ? [traceId] : []);
+      orNotFound(traces === 1 || null, 'trace', traceId);
+      if (use !== null) {
+        throw problem.conflict(`The ${use} uses the trace. Wait until it has ended, or send \`force=true\`.`);
+      }
+      await this.audit.record(tx, scope, { action: 'delete', type: 'trace', id: traceId, workspaceId });
+    });
+  }
+
+  /**
+   * Requests the deletion of many traces. Errors: 400 without traces or with contradictory selectors; 409 for named traces that are
+   * in use, unless it is forced.
+   */
+  deleteMany(scope: Scope, dto: TraceDeletionDto): Promise<ErasureEntity> {
+    checkWorkspaceOfSearch(scope, dto.workspace_id);
+    checkSelectors(dto);
+    checkSelectionValues(dto);
+    const { workspaceId } = scope;
+    const { trace_ids: ids, filters, since, until } = dto;
+    const [isForced, isDryRun] = [dto.force === true, dto.dry_run === true];
+    return this.database.transaction(async (tx) => {
+      const use = ids && !isForced ? await this.uses.findOpen(tx, workspaceId, ids) : null;
+      if (use !== null) {
+        throw problem.conflict(
+          `The ${use} uses one of the traces. Wait until it has ended, or send \`force\`.`,
+        );
+      }
+      const erasure = await this.erasures.request(tx, scope, {
+        subject: 'traces',
+        id: randomUUID(),
+        workspaceId,
+        ...(!ids && { filters: { filters, since, until } }),
+        isForced,
+        isDryRun,
+      });
+      if (ids) {
+        const of = { erasureId: erasure.erasure_id, workspaceId };
+        await this.items.add(tx, of, 'trace', sql`SELECT unnest(${ids}::text[]) AS id`);
+      }
+      return erasure;
+    });
+  }
+}
+
+/** Checks the rules between the members of a deletion. Errors: 400. */
+function checkSelectors(dto: TraceDeletionDto): void {
+  const isSelected = dto.filters?.length || dto.since || dto.until;
+  if (!dto.trace_ids && !isSelected) {
+    throw problem.invalidRequest(
+      'Name the traces in trace_ids, or select them with filters, since or until.',
+    );
+  }
+  const errors: FieldError[] = conditionErrors(dto);
+  for (const member of ['filters', 'since', 'until'] as const) {
+    if (dto.trace_ids && (dto[member] ?? null) !== null) {
+      errors.push({ pointer: `/${member}`, detail: 'cannot be combined with trace_ids' });
+    }
+  }
+  if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
 /** Stores exports of traces. */
@@ -58,8 +148,12 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
         return writer.prepare(scope, spans, body.bytes.length);
       },
       store: async (exports) => {
-        await writer.write(exports.map(({ ready }) => ready));
+        const refused = await writer.write(exports.map(({ ready }) => ready));
         for (const { scope, ready } of exports) quota.add(scope.orgId, ready.length);
+        if (refused.size === 0) return undefined;
+        const reasonOf = ({ workspaceId, span }: SpanRecord) =>
+          refused.get(traceKey(workspaceId, span.traceId));
+        return exports.map(({ ready }) => countRefused(ready.map(reasonOf)));
       },
     });
     this.reserved = reserved;

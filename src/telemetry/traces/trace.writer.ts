@@ -3,6 +3,8 @@ import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
+import { type RefusalReason, Refusals } from '../deletion/refusals';
+import { isDeadlock } from '#platform/problem';
 import { DayPartitions } from '../partitions/day-partitions';
 import { EvaluationEvents } from '../evaluation-events/evaluation-event';
 import { changesOf, type SessionTrace } from './session-change';
@@ -13,6 +15,8 @@ import { SourceWriteRepository } from '../sources/source-write.repository';
 import { type LocatedSpan, SpanRepository } from './span.repository';
 import { mergeRecords, type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
+import { type LockedTrace, TraceDeleteRepository } from './trace-delete.repository';
+import { TraceDeletion } from './trace-deletion';
 import type { TraceLocation } from './trace.types';
 import { recordsByTrace, UsageWriter } from './usage.writer';
 import { type KeyedLocation, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
@@ -22,6 +26,9 @@ const ATTEMPTS = 5;
 
 /** Thrown if another transaction has inserted some of the traces. Locking them now would violate the lock order. */
 class ConcurrentInsert extends Error {}
+
+/** Refused traces, by `traceKey`. */
+export type RefusedTraces = ReadonlyMap<string, RefusalReason>;
 
 /** Locked traces, by `traceKey`. */
 interface LockedTraces {
@@ -51,6 +58,9 @@ export class TraceWriter {
     private readonly sources: SourceWriteRepository,
     private readonly prices: ModelPrices,
     private readonly evaluations: EvaluationEvents,
+    private readonly refusals: Refusals,
+    private readonly rows: TraceDeleteRepository,
+    private readonly deletion: TraceDeletion,
   ) {}
 
   /**
@@ -62,15 +72,34 @@ export class TraceWriter {
     return toSpanRecords(scope, spans, bytes, this.prices);
   }
 
-  /** Stores exports of any workspaces in one transaction. When it returns, they are committed and can be read. */
-  async write(exports: readonly (readonly SpanRecord[])[]): Promise<void> {
+  /**
+   * Stores exports of any workspaces in one transaction. When it returns, they are committed and can be read.
+   *
+   * @returns the traces that were refused, by `traceKey`
+   */
+  async write(exports: readonly (readonly SpanRecord[])[]): Promise<RefusedTraces> {
     const records = await mergeRecords(exports);
-    if (records.length === 0) return;
+    if (records.length === 0) return new Map();
     const traces = await aggregateTraces(records);
-    const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records, traces));
-    await retry(() => this.partitions.withPartitions('spans', attempt), {
+    const attempt = (): Promise<RefusedTraces> =>
+      this.database.transaction(async (tx) => {
+        const locked = await this.lock(tx, traces);
+        const refused = await this.refuse(tx, records, locked);
+        if (refused.size === 0) await this.store(tx, records, traces, locked);
+        else {
+          const isKept = (key: string): boolean => !refused.has(key);
+          await this.store(
+            tx,
+            records.filter((record) => isKept(keyOfRecord(record))),
+            traces.filter((trace) => isKept(keyOf(trace))),
+            locked,
+          );
+        }
+        return refused;
+      });
+    return retry(() => this.partitions.withPartitions('spans', attempt), {
       attempts: ATTEMPTS,
-      isRetryable: (error) => error instanceof ConcurrentInsert,
+      isRetryable: (error) => error instanceof ConcurrentInsert || isDeadlock(error),
       firstDelayMs: 0,
     });
   }
@@ -79,8 +108,8 @@ export class TraceWriter {
     tx: Tx,
     records: readonly SpanRecord[],
     traces: readonly TraceAggregate[],
+    { locations, withGaps, inserted, before }: LockedTraces,
   ): Promise<void> {
-    const { locations, withGaps, inserted, before } = await this.lock(tx, traces);
     const states = new Map(traces.map((trace) => [keyOf(trace), trace.usageStates]));
     const spansOfNew: LocatedSpan[] = [];
     const spansOfExisting: LocatedSpan[] = [];
@@ -139,6 +168,39 @@ export class TraceWriter {
   }
 
   /**
+   * Finds the traces that were deleted, or that name an erased user, and deletes what is stored of them: the rows that this
+   * transaction has inserted, and, for an erased user, the spans that arrived without naming the user. A stored trace is locked,
+   * so it was not deleted.
+   */
+  private async refuse(
+    tx: Tx,
+    records: readonly SpanRecord[],
+    { locations, inserted }: LockedTraces,
+  ): Promise<RefusedTraces> {
+    const spans = await this.refusals.find(tx, records, (record) => ({
+      workspaceId: record.workspaceId,
+      traceId: inserted.has(keyOfRecord(record)) ? record.span.traceId : null,
+      userId: record.fields.userId,
+      at: record.startedAt,
+    }));
+    const refused = new Map<string, RefusalReason>();
+    const deleted: LockedTrace[] = [];
+    const erased = new Map<string, string[]>();
+    for (const [record, reason] of spans) {
+      const key = keyOfRecord(record);
+      if (refused.has(key)) continue;
+      refused.set(key, reason);
+      const { workspaceId: workspace_id, span } = record;
+      const trace = { workspace_id, trace_id: span.traceId, session_id: null, ...locations.get(key)! };
+      if (reason === 'deleted_trace') deleted.push(trace);
+      else erased.set(workspace_id, [...(erased.get(workspace_id) ?? []), span.traceId]);
+    }
+    await this.rows.deleteRows(tx, deleted);
+    for (const [workspaceId, traceIds] of erased) await this.deletion.delete(tx, workspaceId, traceIds);
+    return refused;
+  }
+
+  /**
    * Locks the existing traces, and inserts the missing ones.
    *
    * @throws ConcurrentInsert if another transaction has inserted one of them since
@@ -165,6 +227,8 @@ export class TraceWriter {
 }
 
 const keyOf = ({ workspaceId, traceId }: TraceAggregate): string => traceKey(workspaceId, traceId);
+
+const keyOfRecord = ({ workspaceId, span }: SpanRecord): string => traceKey(workspaceId, span.traceId);
 
 const keyOfRow = (row: { workspace_id: string; trace_id: string }): string =>
   traceKey(row.workspace_id, row.trace_id);

@@ -9,6 +9,7 @@ export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
     queries: (theirs) => [...filteredBy('session_id')(theirs), `model=${theirs.marker}-model`],
   },
   'GET /telemetry/v1/traces/{trace_id}': NOTHING,
+  'DELETE /telemetry/v1/traces/{trace_id}': { queries: () => ['', 'force=true'] },
   'GET /telemetry/v1/traces/{trace_id}/spans': NOTHING,
   'GET /telemetry/v1/traces/{trace_id}/spans/export': NOTHING,
   'POST /telemetry/v1/traces/stats/query': {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
 import { toRawJson } from '#platform/json';
+import { pick } from '../../../resources';
 import {
   cutComment,
   type HostedScore,
@@ -45,6 +46,8 @@ export interface ScoredTarget {
   scoreId: string;
   item: ScoredItem;
 }
+
+const TRACE_DELETED = 'The trace was deleted while it was scored.';
 
 /** Longest first error that is stored, in characters. Longer ones are cut. */
 const FIRST_ERROR_MAX = 500;
@@ -172,8 +175,8 @@ export class RunExecutionRepository {
           ? { kind: kindOf(target), id: idOf(target), experimentId: target.result_experiment_id }
           : [],
       );
-      const results = await this.targets.lock(tx, run.workspace_id, keys);
-      const outcomes = scored.map((one) => withState(withoutGone(one, results), results));
+      const { results, deletedTraces } = await this.targets.lock(tx, run.workspace_id, keys);
+      const outcomes = scored.map((one) => withState(withoutGone(one, results, deletedTraces), results));
       const stored = await this.insertOutcomes(tx, run, outcomes);
       const scores = outcomes.filter(
         ({ target, item }) => item.error === undefined && stored.has(target.ordinal),
@@ -217,14 +220,22 @@ interface LockedTarget extends ScoredTarget {
   is_counted: boolean | null;
 }
 
-/** Discards the outcome of a result that was deleted or erased after it was read: it may quote the erased content. */
-function withoutGone(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): ScoredTarget {
+/** Fails a target that was deleted or erased while it was scored. Its outcome shows nothing of it, but the cost counts. */
+function withoutGone(
+  scored: ScoredTarget,
+  results: ReadonlyMap<string, LockedResult>,
+  deletedTraces: ReadonlySet<string>,
+): ScoredTarget {
   const { target, item } = scored;
-  if (!isResult(target) || item.error !== undefined || results.get(target.result_id!)?.erased === false)
-    return scored;
-  const { elapsed_ms, cost_usd } = item;
-  const error = 'The result was deleted or erased while it was being scored.';
-  return { ...scored, item: { error, elapsed_ms, ...(cost_usd !== undefined && { cost_usd }) } };
+  const error = isResult(target)
+    ? results.get(target.result_id!)?.erased === false
+      ? null
+      : 'The result was deleted or erased while it was being scored.'
+    : target.trace_id !== null && deletedTraces.has(target.trace_id)
+      ? TRACE_DELETED
+      : null;
+  if (error === null || item.error !== undefined) return scored;
+  return { ...scored, item: { error, ...pick(item, ['elapsed_ms', 'cost_usd']) } };
 }
 
 function withState(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): LockedTarget {

@@ -65,7 +65,7 @@ export const IsTraceIds = ({ minItems, maxItems }: { minItems?: number; maxItems
 export const IsRuleFilters = (): PropertyDecorator => FiltersOf(() => RuleFilterDto);
 
 /** The conditions of a request on the traces that it selects. */
-interface TraceConditions {
+export interface TraceConditions {
   filters?: RuleFilterDto[] | null;
   since?: string | null;
   until?: string | null;

@@ -1,0 +1,1 @@
+export { TraceUsesModule } from './trace-uses.module';
