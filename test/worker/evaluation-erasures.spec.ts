@@ -1,6 +1,4 @@
 import { type ApiClient, jsonExport, newSpan, newTraceId, sharedJudge, until } from '#testing';
-import { sql } from '#platform/db';
-import { ErasureItems, ErasureSteps } from '../../src/resources';
 import { AnnotationFixture } from '../e2e/evaluation/annotation.fixture';
 import type { EvaluationWorkspace } from '../e2e/evaluation/evaluation.harness';
 import { EXACT } from '../e2e/evaluation/scoring.fixture';
@@ -12,21 +10,6 @@ describe('an erasure in evaluation', () => {
   let annotation: AnnotationFixture;
   let on: EvaluationWorkspace;
   let admin: ApiClient;
-
-  beforeAll(async () => {
-    const items = judged.worker.get(ErasureItems);
-    judged.worker.get(ErasureSteps).add({
-      name: 'traces of a user in a test',
-      subjects: ['end_user'],
-      phase: 'select',
-      run: async (tx, run) => {
-        const { workspaceId, id } = run;
-        const traces = sql`SELECT trace_id AS id FROM traces WHERE workspace_id = ${workspaceId} AND user_id = ${id}`;
-        await items.add(tx, run, 'trace', traces);
-        return { counts: {}, next: null };
-      },
-    });
-  });
 
   beforeEach(async () => {
     annotation = await AnnotationFixture.open(judged.app);

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { raw, sql, type Sql, type Tx } from '#platform/db';
-import { type ErasedCounts, type ErasureBatch, type ErasureItemKind, ErasureItems, type ErasureRun } from '../../resources';
+import {
+  type ErasedCounts,
+  type ErasureBatch,
+  type ErasureItemKind,
+  ErasureItems,
+  type ErasureRun,
+} from '../../resources';
 import { RecordRepository } from '../datasets';
 import { passItems } from './erasure-passes';
 

@@ -138,13 +138,7 @@ export class EvaluationReferences implements ReferenceSource {
     references.add(this);
   }
 
-  async find(
-    tx: Tx,
-    scope: OrgScope,
-    noun: string,
-    id: string,
-    limit: number,
-  ): Promise<Reference[]> {
+  async find(tx: Tx, scope: OrgScope, noun: string, id: string, limit: number): Promise<Reference[]> {
     // all routes of evaluation have a workspace
     const { workspaceId } = scope as Scope;
     const selected = KINDS[noun]!.map(
