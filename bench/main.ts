@@ -6,6 +6,7 @@ import { apiProxy } from './cases/proxy';
 import { agreement } from './cases/agreement';
 import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
+import { deleteDataset } from './cases/deletion';
 import { csvIngest, pinnedResults } from './cases/csv';
 import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
@@ -47,6 +48,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   search,
   'export-records': exportRecords,
   'import-records': importRecords,
+  'delete-dataset': deleteDataset,
   'export-traces': exportTraces,
   masking,
   'time-to-readable': timeToReadable,

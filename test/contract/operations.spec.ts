@@ -51,6 +51,12 @@ describe('every operation', () => {
     await expectAll([admin.delete(path)], 204);
   };
 
+  /** Deletes a resource of the workspace after archiving it, even if something uses it. */
+  const removeArchived = async (path: string, status: 202 | 204): Promise<void> => {
+    await expectAll([evaluator.post(`${path}/archive`)], 200);
+    await expectAll([admin.in(workspace_id).delete(`${path}?force=true`)], status);
+  };
+
   it('responds as documented: health checks and public keys', async () => {
     await expectAll(
       ['/health/live', '/health/ready', '/.well-known/jwks.json'].map((path) => app.api().get(path)),
@@ -394,6 +400,7 @@ describe('every operation', () => {
       200,
     );
     await archiveAndRestore(evaluator, recordPath);
+    await expectAll([admin.in(workspace_id).delete(recordPath)], 204);
     const csv = 'question,answer\r\n1 + 1,2\r\n';
     const version = await evaluator.post(`${path}/versions`, csv, { 'content-type': 'text/csv' });
     expect(version.status).toBe(201);
@@ -405,7 +412,9 @@ describe('every operation', () => {
       ),
       200,
     );
+    await expectAll([admin.in(workspace_id).delete(versionPath)], 204);
     await archiveAndRestore(evaluator, path);
+    await removeArchived(path, 202);
   });
 
   it('responds as documented: skills', async () => {
@@ -486,6 +495,14 @@ describe('every operation', () => {
     const resultPath = `${path}/results/${result.body.result_id}`;
     const changes = [evaluator.post(`${path}/results`, again), evaluator.patch(resultPath, { tags: ['t'] })];
     await expectAll(changes, 200);
+    const mistake = await evaluator.post(`${path}/results`, {
+      workspace_id,
+      case_id: '3',
+      scores: { human: 1 },
+    });
+    const { body: given } = await evaluator.get(`/eval/v1/scores?result_id=${mistake.body.result_id}`);
+    await expectAll([admin.in(workspace_id).delete(`/eval/v1/scores/${given.items[0].score_id}`)], 204);
+    await expectAll([admin.in(workspace_id).delete(mistake.headers.get('location')!)], 204);
     const reads = [
       'results',
       'results/export',
@@ -510,6 +527,7 @@ describe('every operation', () => {
     const remove = admin.in(workspace_id).delete(`/telemetry/v1/traces/${traceId}?force=true`);
     await expectAll([remove], 204);
     await archiveAndRestore(evaluator, path);
+    await removeArchived(path, 202);
   });
 
   /** Exports one trace of two spans by OTLP/JSON. */
@@ -595,6 +613,7 @@ describe('every operation', () => {
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
     await scoreMany(path, selection);
     await archiveAndRestore(evaluator, path);
+    await removeArchived(path, 204);
   }
 
   async function scoreMany(scorerPath: string, selection: object): Promise<void> {
@@ -617,6 +636,7 @@ describe('every operation', () => {
     await expectAll([...lists, evaluator.get(path)], 200);
     await expectAll([evaluator.patch(path, { enabled: false })], 200);
     await archiveAndRestore(evaluator, path);
+    await removeArchived(path, 204);
   }
 
   async function scoreByHand(resultId: string): Promise<void> {
@@ -677,6 +697,7 @@ describe('every operation', () => {
       200,
     );
     await archiveAndRestore(evaluator, path);
+    await removeArchived(path, 204);
   }
 
   async function compare(baselinePath: string, baselineId: string): Promise<void> {

@@ -10,7 +10,10 @@ const ITEMS = 500;
 export class AnnotationErasureRepository {
   constructor(private readonly items: ErasureItems) {}
 
-  /** Deletes the items that are about erased traces and sessions, or about results that name them. */
+  /**
+   * Deletes the items that are about erased traces and sessions, or about results that name them, and removes the traces from
+   * the sources of queues.
+   */
   eraseItems(tx: Tx, erasure: ErasureRun, cursor: string | null): Promise<ErasureBatch> {
     const { workspaceId, subject, isDryRun } = erasure;
     if (isDryRun) return Promise.resolve({ counts: {}, next: null });
@@ -24,13 +27,12 @@ export class AnnotationErasureRepository {
         sql`SELECT item_id FROM annotation_items
           WHERE workspace_id = ${workspaceId} AND ${column} = ANY (${ids}::text[]) ${withoutResults}`,
       );
-      if (queueIds.length > 0 && kind === 'trace') {
+      if (kind === 'trace') {
         await tx.query(
           sql`UPDATE annotation_queues SET source = jsonb_set(source::jsonb, '{trace_ids}', (
                 SELECT coalesce(jsonb_agg(id), '[]') FROM jsonb_array_elements(source::jsonb -> 'trace_ids') AS id
                 WHERE id #>> '{}' <> ALL (${ids}::text[])))::json
-            WHERE queue_id = ANY (${queueIds}::text[]) AND workspace_id = ${workspaceId}
-              AND source -> 'trace_ids' IS NOT NULL`,
+            WHERE workspace_id = ${workspaceId} AND source::jsonb -> 'trace_ids' ?| ${ids}::text[]`,
         );
       }
       return { annotation_items: queueIds.length };

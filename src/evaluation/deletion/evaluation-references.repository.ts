@@ -145,6 +145,6 @@ export class EvaluationReferences implements ReferenceSource {
       (kind) =>
         sql`(SELECT ${kind.noun} AS noun, id FROM (${kind.select(workspaceId, id)}) found LIMIT ${limit})`,
     ).reduce((all, one) => sql`${all} UNION ALL ${one}`);
-    return tx.query<Reference>(sql`${selected} LIMIT ${limit}`);
+    return tx.query<Reference>(sql`SELECT * FROM (${selected}) found LIMIT ${limit}`);
   }
 }

@@ -157,6 +157,7 @@ describe('the comparison of an experiment with its baseline', () => {
             case_id: 'q1',
             output: 'c1',
             error: null,
+            erased: false,
             scores: { exact: 0, tone: 0.75 },
             score_details: {},
             trace_id: null,

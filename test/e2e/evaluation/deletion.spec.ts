@@ -236,7 +236,7 @@ describe('deleting in evaluation', () => {
     const [path, noun, id] = await use();
     const refusal = await remove(path);
     expect([refusal.status, refusal.body.code]).toEqual([409, 'conflict']);
-    expect(refusal.body.detail).toContain(`is used by ${noun} ${id}. Delete`);
+    expect(refusal.body.detail).toContain(`is used by ${noun} ${id}. Change or delete`);
     const forced = await remove(path, '?force=true');
     expect(forced.status).toBe(/datasets\/[^/]*$|experiments\/[^/]*$/.test(path) ? 202 : 204);
   });

@@ -52,6 +52,8 @@ describe('experiments', () => {
         workspace_id: space.id,
         ...fields,
         dataset_version: null,
+        dataset_erased: false,
+        baseline_erased: false,
         dataset_filter: null,
         expected_case_count: 0,
         run_key: null,

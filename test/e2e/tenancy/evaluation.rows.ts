@@ -1,4 +1,4 @@
-import { filteredBy, inWorkspace, NOTHING, OWN, words, type Row } from './row.fixture';
+import { filteredBy, FORCED, inWorkspace, NOTHING, OWN, words, type Row } from './row.fixture';
 
 /** Datasets, experiments, scorers and scores. */
 export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
@@ -8,12 +8,14 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
     bodies: (theirs) => [{ q: theirs.marker }, { workspace_id: theirs.workspace_id }],
   },
   'GET /eval/v1/datasets/{dataset_id}': NOTHING,
+  'DELETE /eval/v1/datasets/{dataset_id}': FORCED,
   'PATCH /eval/v1/datasets/{dataset_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /eval/v1/datasets/{dataset_id}/archive': NOTHING,
   'POST /eval/v1/datasets/{dataset_id}/restore': NOTHING,
   'POST /eval/v1/datasets/{dataset_id}/versions': { type: 'text/csv', bodies: () => ['question\nx\n'] },
   'GET /eval/v1/datasets/{dataset_id}/versions': NOTHING,
   'GET /eval/v1/datasets/{dataset_id}/versions/{version}': NOTHING,
+  'DELETE /eval/v1/datasets/{dataset_id}/versions/{version}': FORCED,
   'GET /eval/v1/datasets/{dataset_id}/versions/{version}/content': NOTHING,
   'GET /eval/v1/datasets/{dataset_id}/versions/{version}/rows': NOTHING,
   'GET /eval/v1/datasets/{dataset_id}/records/export': NOTHING,
@@ -32,6 +34,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
     bodies: (theirs, own) => [{ workspace_id: own.workspace_id, trace_ids: [theirs.trace_id] }],
   },
   'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': NOTHING,
+  'DELETE /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': FORCED,
   'PATCH /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': { bodies: () => [{ label: 'x' }] },
   'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/archive': NOTHING,
   'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/restore': NOTHING,
@@ -56,6 +59,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
     bodies: (theirs) => [{ q: theirs.marker }, { score: { scorer: theirs.marker, gte: 0 } }],
   },
   'GET /eval/v1/experiments/{experiment_id}': NOTHING,
+  'DELETE /eval/v1/experiments/{experiment_id}': FORCED,
   'PATCH /eval/v1/experiments/{experiment_id}': { bodies: () => [{ experiment_status: 'failed' }] },
   'POST /eval/v1/experiments/{experiment_id}/archive': NOTHING,
   'POST /eval/v1/experiments/{experiment_id}/restore': NOTHING,
@@ -77,6 +81,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   },
   'GET /eval/v1/experiments/{experiment_id}/results/export': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/results/{result_id}': NOTHING,
+  'DELETE /eval/v1/experiments/{experiment_id}/results/{result_id}': FORCED,
   'PATCH /eval/v1/experiments/{experiment_id}/results/{result_id}': { bodies: () => [{ tags: ['x'] }] },
   'GET /eval/v1/experiments/{experiment_id}/traces': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}': NOTHING,
@@ -88,6 +93,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   },
   'GET /eval/v1/scorers': { queries: words },
   'GET /eval/v1/scorers/{scorer_id}': NOTHING,
+  'DELETE /eval/v1/scorers/{scorer_id}': FORCED,
   'PATCH /eval/v1/scorers/{scorer_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /eval/v1/scorers/{scorer_id}/archive': NOTHING,
   'POST /eval/v1/scorers/{scorer_id}/restore': NOTHING,
@@ -122,6 +128,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/scorers/{scorer_id}/rules': NOTHING,
   'GET /eval/v1/scoring-rules': NOTHING,
   'GET /eval/v1/scorers/{scorer_id}/rules/{rule_id}': NOTHING,
+  'DELETE /eval/v1/scorers/{scorer_id}/rules/{rule_id}': FORCED,
   'PATCH /eval/v1/scorers/{scorer_id}/rules/{rule_id}': { bodies: () => [{ enabled: true }] },
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/archive': NOTHING,
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/restore': NOTHING,
@@ -172,6 +179,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
     queries: filteredBy('scorer_id', 'trace_id', 'session_id', 'result_id', 'experiment_id'),
   },
   'GET /eval/v1/scores/{score_id}': NOTHING,
+  'DELETE /eval/v1/scores/{score_id}': NOTHING,
   'POST /eval/v1/annotation-queues': {
     bodies: (theirs, own) => {
       const mine = { workspace_id: own.workspace_id, name: 'x', scores_per_item: 1 };
@@ -186,6 +194,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   },
   'GET /eval/v1/annotation-queues': { queries: words },
   'GET /eval/v1/annotation-queues/{queue_id}': NOTHING,
+  'DELETE /eval/v1/annotation-queues/{queue_id}': FORCED,
   'PATCH /eval/v1/annotation-queues/{queue_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /eval/v1/annotation-queues/{queue_id}/archive': NOTHING,
   'POST /eval/v1/annotation-queues/{queue_id}/restore': NOTHING,

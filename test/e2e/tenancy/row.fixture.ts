@@ -44,5 +44,8 @@ export const ofWorkspace =
   (theirs: Ids) => [...words(theirs), ...filteredBy('workspace_id', ...members)(theirs)];
 
 export const NOTHING: Row = {};
+
+/** A deletion, also of what is in use. */
+export const FORCED: Row = { queries: () => ['', 'force=true'] };
 export const OWN: Row = { level: 'own' };
 export const ORGANIZATION: Row = { level: 'organization' };
