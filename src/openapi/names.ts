@@ -48,7 +48,7 @@ const OPERATION_IDS: Record<string, string> = {
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',
   'ServerImport.import': 'importMcpServer',
-  'Trace.deleteMany': 'deleteTraces',
+  'TraceDeletions.delete': 'deleteTraces',
   'ToolVersion.compare': 'compareMcpToolVersions',
 };
 

@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { JobsWorkerModule } from '#platform/jobs';
 import { StorageModule } from '#platform/storage';
-import { AuditDetailsStep } from './erasure/audit-details.step';
+import { AuditDetailsRepository } from './erasure/audit-details.repository';
 import { ErasureRunner } from './erasure/erasure.runner';
-import { KeptResponsesStep } from './erasure/kept-responses.step';
+import { KeptResponsesRepository } from './erasure/kept-responses.repository';
 import { StoredObjectsStep } from './erasure/stored-objects.step';
 import { TenantTables } from './erasure/tenant-tables.repository';
 import { TenantTablesStep } from './erasure/tenant-tables.step';
@@ -13,9 +13,9 @@ import { ResourcesModule } from './resources.module';
 @Module({
   imports: [JobsWorkerModule, ResourcesModule, StorageModule],
   providers: [
-    AuditDetailsStep,
+    AuditDetailsRepository,
     ErasureRunner,
-    KeptResponsesStep,
+    KeptResponsesRepository,
     StoredObjectsStep,
     TenantTables,
     TenantTablesStep,

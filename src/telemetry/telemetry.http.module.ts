@@ -1,4 +1,7 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { ResourcesModule } from '../resources';
+import { TraceDeletionsController } from './erasure/trace-deletions.controller';
+import { TraceDeletionsService } from './erasure/trace-deletions.service';
 import { LogController } from './logs/log.controller';
 import { MetricController } from './metrics/metric.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
@@ -11,8 +14,10 @@ import { TraceController } from './traces/trace.controller';
 
 /** The routes under /telemetry/v1. */
 @Module({
-  imports: [TelemetryModule],
+  imports: [ResourcesModule, TelemetryModule],
+  providers: [TraceDeletionsService],
   controllers: [
+    TraceDeletionsController,
     TraceStatsController,
     SpanStatsController,
     TraceController,

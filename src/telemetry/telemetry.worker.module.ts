@@ -2,7 +2,8 @@ import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
 import { ErasedUserStep } from './erasure/erased-user.step';
-import { NamedLogsStep, NamedMetricsStep } from './erasure/named-records.step';
+import { ErasedTracesRepository } from './erasure/erased-traces.repository';
+import { NamedLogsRepository, NamedMetricsRepository } from './erasure/named-records.repository';
 import { TraceErasureStep } from './erasure/trace-erasure.step';
 import { TraceSelectionStep } from './erasure/trace-selection.step';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
@@ -20,8 +21,9 @@ const RETENTION_MS = 10 * 60_000;
   imports: [JobsWorkerModule, RegistryModule, ResourcesModule, TelemetryModule],
   providers: [
     ErasedUserStep,
-    NamedLogsStep,
-    NamedMetricsStep,
+    NamedLogsRepository,
+    NamedMetricsRepository,
+    ErasedTracesRepository,
     TraceErasureStep,
     TraceSelectionStep,
     RecordRetentionRepository,

@@ -16,8 +16,8 @@ const SUBJECT_ID_MAX = 1_000;
 /** Whose data to erase. */
 export class ErasureRequestSubjectDto {
   /**
-   * `end_user`: whom `user_id` of traces and `author` of end-user scores name. `session`: one session, with its messages and
-   * traces. `workspace` and `org`: everything in it, for which nobody can write any more at once.
+   * An `end_user` is whom `user_id` of traces and `author` of end-user scores name. Of a `session`, messages and traces are
+   * erased, and of a `workspace` or an `org` everything.
    */
   @IsOneOf(REQUESTED_SUBJECTS)
   kind!: (typeof REQUESTED_SUBJECTS)[number];
@@ -33,8 +33,8 @@ export class CreateErasureDto {
   subject!: ErasureRequestSubjectDto;
 
   /**
-   * The workspace to erase in. Required for a `session`. Without it, an `end_user` is erased in all workspaces, for which the role
-   * `admin` is needed in the whole organization.
+   * The workspace to erase in, required for a `session`. Without it, an `end_user` is erased in all workspaces, for which you need
+   * the role `admin` in the whole organization.
    */
   @NotNull()
   @IsText(SUBJECT_ID_MAX)

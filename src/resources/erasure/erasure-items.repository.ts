@@ -27,7 +27,12 @@ export class ErasureItems {
   }
 
   /** Adds ids. Returns how many are new. */
-  addIds(tx: Tx, run: ErasureRun, kind: ErasureItemKind, ids: readonly string[]): Promise<number> {
+  addIds(
+    tx: Tx,
+    run: Pick<ErasureRun, 'erasureId' | 'workspaceId'>,
+    kind: ErasureItemKind,
+    ids: readonly string[],
+  ): Promise<number> {
     return this.add(tx, run, kind, sql`SELECT unnest(${ids}::text[]) AS id`);
   }
 

@@ -1,13 +1,11 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
-import { acceptedErasure, ERASURE_RESPONSE } from '../../resources';
 import { exportReply, type OtlpBody, OtlpContent, AcceptsOtlp } from '../otlp-http/otlp-body.decorator';
 import { ExportTraceResponseDto, type ScoredTraceDto, ScoredTracePageDto, TraceTreeDto } from './trace.dto';
-import { TraceDeletionDto } from './trace-deletion.dto';
 import { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
 import { TraceExportService, TraceService } from './trace.service';
 
@@ -64,20 +62,6 @@ export class TraceController {
     @RequestSignal() signal: AbortSignal,
   ): Promise<TraceTreeDto> {
     return this.traces.get(scope, traceId, signal);
-  }
-
-  /**
-   * Delete many traces
-   *
-   * A worker deletes them with their spans, log records and scores. `GET` the `Location` for the progress.
-   */
-  @Post('delete')
-  @ApiTags('Traces')
-  @HttpCode(202)
-  @RequireRole('admin')
-  @ApiAcceptedResponse(ERASURE_RESPONSE)
-  async deleteMany(@CurrentScope() scope: Scope, @Body() dto: TraceDeletionDto): Promise<Reply> {
-    return acceptedErasure(await this.traces.deleteMany(scope, dto));
   }
 
   /** Delete a trace with its spans, log records and scores */

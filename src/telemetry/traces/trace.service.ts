@@ -1,27 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type DecodedTraceRequest, type OtlpRejection, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { Database, sql } from '#platform/db';
+import { Database } from '#platform/db';
 import type { Page } from '#platform/paging';
-import { type FieldError, orNotFound, problem } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import { warningsForSpans } from '../evaluation-events/evaluation-event';
 import { SpanQuota } from '../../registry';
-import {
-  AuditLog,
-  checkWorkspaceOfSearch,
-  type ErasureEntity,
-  ErasureItems,
-  Erasures,
-} from '../../resources';
+import { AuditLog } from '../../resources';
 import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { type SpanRecord, traceKey } from './span-record';
 import type { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
-import { checkSelectionValues, conditionErrors } from './stats/rule-filter.dto';
 import { TraceDeletion } from './trace-deletion';
-import type { TraceDeletionDto } from './trace-deletion.dto';
 import { TraceUses } from '../deletion/trace-uses';
 import { TraceStore } from './trace-store';
 import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
@@ -40,8 +31,6 @@ export class TraceService {
     private readonly deletion: TraceDeletion,
     private readonly uses: TraceUses,
     private readonly audit: AuditLog,
-    private readonly erasures: Erasures,
-    private readonly items: ErasureItems,
   ) {}
 
   async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<ScoredTraceDto>> {
@@ -72,57 +61,6 @@ export class TraceService {
       await this.audit.record(tx, scope, { action: 'delete', type: 'trace', id: traceId, workspaceId });
     });
   }
-
-  /**
-   * Requests the deletion of many traces. Errors: 400 without traces or with contradictory selectors; 409 for named traces that are
-   * in use, unless it is forced.
-   */
-  deleteMany(scope: Scope, dto: TraceDeletionDto): Promise<ErasureEntity> {
-    checkWorkspaceOfSearch(scope, dto.workspace_id);
-    checkSelectors(dto);
-    checkSelectionValues(dto);
-    const { workspaceId } = scope;
-    const { trace_ids: ids, filters, since, until } = dto;
-    const [isForced, isDryRun] = [dto.force === true, dto.dry_run === true];
-    return this.database.transaction(async (tx) => {
-      const use = ids && !isForced ? await this.uses.findOpen(tx, workspaceId, ids) : null;
-      if (use !== null) {
-        throw problem.conflict(
-          `The ${use} uses one of the traces. Wait until it has ended, or send \`force\`.`,
-        );
-      }
-      const erasure = await this.erasures.request(tx, scope, {
-        subject: 'traces',
-        id: randomUUID(),
-        workspaceId,
-        ...(!ids && { filters: { filters, since, until } }),
-        isForced,
-        isDryRun,
-      });
-      if (ids) {
-        const of = { erasureId: erasure.erasure_id, workspaceId };
-        await this.items.add(tx, of, 'trace', sql`SELECT unnest(${ids}::text[]) AS id`);
-      }
-      return erasure;
-    });
-  }
-}
-
-/** Checks the rules between the members of a deletion. Errors: 400. */
-function checkSelectors(dto: TraceDeletionDto): void {
-  const isSelected = dto.filters?.length || dto.since || dto.until;
-  if (!dto.trace_ids && !isSelected) {
-    throw problem.invalidRequest(
-      'Name the traces in trace_ids, or select them with filters, since or until.',
-    );
-  }
-  const errors: FieldError[] = conditionErrors(dto);
-  for (const member of ['filters', 'since', 'until'] as const) {
-    if (dto.trace_ids && (dto[member] ?? null) !== null) {
-      errors.push({ pointer: `/${member}`, detail: 'cannot be combined with trace_ids' });
-    }
-  }
-  if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
 /** Stores exports of traces. */

@@ -60,6 +60,7 @@ describe('sessions and their messages', () => {
     workspaceId: org.workspaceId,
     subject,
     isOfOrg: false,
+    isForced: false,
     id,
     requestedAt: new Date(),
     isDryRun,

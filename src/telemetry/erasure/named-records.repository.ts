@@ -26,7 +26,7 @@ interface RecordTable {
 type Place = [us: string, no: string];
 
 /** Deletes log records and metric points that name an end user in their own attributes, whatever their trace. */
-abstract class NamedRecordsStep implements ErasureStep {
+abstract class NamedRecordsRepository implements ErasureStep {
   readonly subjects = ['end_user'] as const;
   readonly phase = 'erase';
   abstract readonly name: string;
@@ -69,7 +69,7 @@ const afterPlace = (time: string, number: string, [us, no]: Place): Sql =>
   sql` AND (${raw(time)}, ${raw(number)}) > (${microsecondsToTime(sql`${us}::bigint`)}, ${no}::bigint)`;
 
 @Injectable()
-export class NamedLogsStep extends NamedRecordsStep {
+export class NamedLogsRepository extends NamedRecordsRepository {
   readonly name = 'logs';
   protected readonly of = { table: 'log_records', time: 'logged_at', number: 'log_no' };
 
@@ -80,7 +80,7 @@ export class NamedLogsStep extends NamedRecordsStep {
 }
 
 @Injectable()
-export class NamedMetricsStep extends NamedRecordsStep {
+export class NamedMetricsRepository extends NamedRecordsRepository {
   readonly name = 'metric_points';
   protected readonly of = { table: 'metric_points', time: 'measured_at', number: 'point_no' };
 

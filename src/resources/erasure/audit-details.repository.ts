@@ -7,7 +7,7 @@ const BATCH = 2_000;
 
 /** Removes the name of an end user from the values that the audit log shows of changes. The entries stay. */
 @Injectable()
-export class AuditDetailsStep implements ErasureStep {
+export class AuditDetailsRepository implements ErasureStep {
   readonly name = 'audit details';
   readonly subjects = ['end_user'] as const;
   readonly phase = 'copies';

@@ -13,7 +13,7 @@ const STRINGS = String.raw`"((?:[^"\\]|\\.)+)"`;
  * erasure's items. A repeat is then 409. The responses of an erased workspace or organization are deleted.
  */
 @Injectable()
-export class KeptResponsesStep implements ErasureStep {
+export class KeptResponsesRepository implements ErasureStep {
   readonly name = 'kept responses';
   readonly subjects = ['end_user', 'session', 'traces', 'workspace', 'org'] as const;
   readonly phase = 'copies';
