@@ -58,6 +58,7 @@ describe('every operation of openapi.json', () => {
     const bodies = (workspace_id: string): Record<string, object> => {
       const refused = { workspace_id, name: 'refused' };
       return {
+        createErasure: { workspace_id, subject: { kind: 'end_user', id: 'refused' } },
         createRepo: { workspace_id, url: 'https://git.example/refused.git' },
         createApp: { workspace_id, app: 'refused', resources: [] },
         createApi: { ...refused, base_url: 'https://api.example' },

@@ -12,7 +12,7 @@ const VERBS: Record<string, RegExp> = {
   GET: /^(get|list|export|compare|forward)[A-Z]/,
   HEAD: /^forward[A-Z]/,
   OPTIONS: /^forward[A-Z]/,
-  POST: /^(create|forward|archive|restore|search|import|ingest|plan|query|cancel|check|exchange|reconcile|revoke|run|acquire|upgrade|withdraw|review|refresh|test|claim|score|skip|count)[A-Z]/,
+  POST: /^(create|forward|archive|restore|search|import|ingest|plan|query|cancel|check|exchange|reconcile|revoke|run|acquire|upgrade|withdraw|review|refresh|test|claim|score|skip|count)[A-Z]|^deleteTraces$/,
   PUT: /^(set|forward)[A-Z]/,
   PATCH: /^(update|forward)[A-Z]/,
   DELETE: /^(delete|remove|forward)[A-Z]/,

@@ -5,6 +5,7 @@ import {
   type ApiClient,
   ownApp,
   newOrganization,
+  newTraceId,
   type TestOrganization,
 } from '#testing';
 import { register, Upstream } from '../e2e/api-proxy/upstream.fixture';
@@ -87,6 +88,31 @@ describe('every operation', () => {
       bodies.map((body) => admin.post('/registry/v1/search', body)),
       200,
     );
+  });
+
+  it('responds as documented: erasures', async () => {
+    const [subject, erasures] = [{ kind: 'end_user', id: 'nobody' }, '/registry/v1/erasures'];
+    const made = await admin.post(erasures, { subject, workspace_id });
+    await expectAll([admin.post(erasures, { subject, workspace_id, dry_run: true })], 202);
+    expect(made.status).toBe(202);
+    await expectAll([admin.get(made.headers.get('location')!), admin.get(erasures)], 200);
+    await expectAll([admin.post(erasures, { subject, workspace_id })], 409);
+    const traces = '/telemetry/v1/traces/delete';
+    await expectAll([admin.in(workspace_id).post(traces, { trace_ids: [newTraceId()] })], 202);
+    const workspace = await admin.post('/registry/v1/workspaces', { name: 'to be deleted' });
+    const path = workspace.headers.get('location')!;
+    await expectAll([admin.delete(path)], 409);
+    await expectAll([admin.post(`${path}/archive`)], 200);
+    await expectAll([admin.delete(path)], 202);
+    await expectAll([admin.post(`${path}/restore`)], 409);
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const platform = app.api(await app.issuer.issueToken(claims));
+    const [own, other] = [await newOrganization(app), await newOrganization(app)];
+    const erased = await (await own.member('owner')).delete('/registry/v1/org');
+    expect(erased.status).toBe(202);
+    await expectAll([platform.get(erased.headers.get('location')!)], 200);
+    await expectAll([platform.patch(`/registry/v1/orgs/${own.orgId}`, { status: 'active' })], 409);
+    await expectAll([platform.delete(`/registry/v1/orgs/${other.orgId}`)], 202);
   });
 
   it('responds as documented: organizations and users', async () => {

@@ -157,7 +157,9 @@ export class Resources {
   /** Returns a client that may call an operation on these resources. */
   callerOf({ method, path }: { method?: string; path: string }): ApiClient {
     if (/^\/(eval|telemetry)\//.test(path)) {
-      return method === 'DELETE' ? this.admin.in(this.workspaceId) : this.evaluator;
+      return method === 'DELETE' || path.endsWith('/delete')
+        ? this.admin.in(this.workspaceId)
+        : this.evaluator;
     }
     return /^\/registry\/v1\/orgs|\/review$/.test(path) ? this.platform : this.admin;
   }

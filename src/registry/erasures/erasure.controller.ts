@@ -54,7 +54,7 @@ export class ErasureController {
    * erasures of organizations.
    */
   @Get(':erasure_id')
-  @Throws('access_denied')
+  @Throws('access_denied', 'forbidden')
   @AnyPrincipal()
   @ApiOkResponse({ type: ErasureDto })
   async get(@CurrentPrincipal() principal: Principal, @Param('erasure_id') id: string): Promise<ErasureDto> {

@@ -1,4 +1,4 @@
-import { IsBoolean, IsOptional } from 'class-validator';
+import { IsBoolean, IsObject, IsOptional } from 'class-validator';
 import { IsOneOf, IsText, Nested, NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import {
@@ -30,6 +30,7 @@ export class ErasureRequestSubjectDto {
 /** A request for an erasure. */
 export class CreateErasureDto {
   @Nested(() => ErasureRequestSubjectDto)
+  @IsObject()
   subject!: ErasureRequestSubjectDto;
 
   /**

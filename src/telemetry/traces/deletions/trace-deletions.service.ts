@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
-import { checkWorkspaceOfSearch, type ErasureEntity, ErasureItems, Erasures } from '../../resources';
-import { TraceUses } from '../deletion/trace-uses';
-import { checkSelectionValues, conditionErrors } from '../traces/stats/rule-filter.dto';
+import { checkWorkspaceOfSearch, type ErasureEntity, ErasureItems, Erasures } from '../../../resources';
+import { TraceUses } from '../../deletion/trace-uses';
+import { checkSelectionValues, conditionErrors } from '../stats/rule-filter.dto';
 import type { TraceDeletionDto } from './trace-deletion.dto';
 
 /** Requests deletions of many traces, which a worker runs. */

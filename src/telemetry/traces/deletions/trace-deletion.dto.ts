@@ -1,7 +1,7 @@
 import { IsBoolean, IsOptional } from 'class-validator';
 import { IsNullableTime, IsOptionalText, ValuesCheckedLater } from '#platform/http';
-import { IsRuleFilters, IsTraceIds, type RuleFilterDto } from '../traces/stats/rule-filter.dto';
-import { DELETED_TRACES_MAX } from '../traces/trace-deletion';
+import { IsRuleFilters, IsTraceIds, type RuleFilterDto } from '../stats/rule-filter.dto';
+import { DELETED_TRACES_MAX } from '../trace-deletion';
 
 /** Traces to delete: either `trace_ids`, or a selection by `filters`, `since` and `until`. */
 @ValuesCheckedLater()

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import type { Reply } from '#platform/http';
-import { acceptedErasure, ERASURE_RESPONSE } from '../../resources';
+import { acceptedErasure, ERASURE_RESPONSE } from '../../../resources';
 import { TraceDeletionDto } from './trace-deletion.dto';
 import { TraceDeletionsService } from './trace-deletions.service';
 
