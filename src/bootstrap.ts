@@ -5,6 +5,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ConfigModule, type Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
+import { JobsModule } from '#platform/jobs';
 import { setLogLevel } from '#platform/logging';
 import { start } from '#platform/process';
 import { migrate } from './database/migrate';
@@ -15,7 +16,12 @@ class BootstrapModule {
   static forRoot(environment: Environment): DynamicModule {
     return {
       module: BootstrapModule,
-      imports: [ConfigModule.forRoot(environment), DatabaseModule.forRoot(), RegistryModule],
+      imports: [
+        ConfigModule.forRoot(environment),
+        DatabaseModule.forRoot(),
+        JobsModule.forRoot(),
+        RegistryModule,
+      ],
     };
   }
 }

@@ -1,7 +1,7 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { ResourcesModule } from '../resources';
-import { TraceDeletionsController } from './traces/deletions/trace-deletions.controller';
-import { TraceDeletionsService } from './traces/deletions/trace-deletions.service';
+import { TraceDeletionsController } from './traces/delete/trace-deletions.controller';
+import { TraceDeletionsService } from './traces/delete/trace-deletions.service';
 import { LogController } from './logs/log.controller';
 import { MetricController } from './metrics/metric.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';

@@ -58,6 +58,7 @@ describe('the periodic tasks of a worker', () => {
       'MCP servers',
       'abandoned scoring batches',
       'apps',
+      'erasures',
       'expired model answers',
       'idempotency keys',
       'interrupted uploads',

@@ -47,9 +47,9 @@ export class ManySessions {
     const prefix = `${body.agent_id}-`;
     await this.app.database.query(
       `INSERT INTO agent_sessions
-         (session_id, org_id, workspace_id, agent_id, version_ordinal, prompt, session_status, message_count,
+         (session_id, org_id, workspace_id, agent_id, version_ordinal, prompt, session_status, message_count, last_ordinal,
           last_message_at, metadata, generation, created_at, updated_at, created_by)
-       SELECT $4 || n, $1, $2, $3, 1, 'many', 'active', 0, $6::timestamptz - n * interval '1 minute', '{}', 1,
+       SELECT $4 || n, $1, $2, $3, 1, 'many', 'active', 0, 0, $6::timestamptz - n * interval '1 minute', '{}', 1,
               now(), now(), 'test'
        FROM generate_series(1, $5::integer) n`,
       [orgId, workspace_id, body.agent_id, prefix, count, this.began],

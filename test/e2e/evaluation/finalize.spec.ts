@@ -214,7 +214,6 @@ describe('on finalization,', () => {
         dataset_id,
         source: 'records',
         dataset_version: null,
-        erased: false,
         record_count: 4,
         sha256: digestOf(records),
         records,

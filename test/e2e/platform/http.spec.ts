@@ -40,7 +40,7 @@ describe('every request', () => {
     expect(method.status).toBe(405);
     expect(method.body.code).toBe('method_not_allowed');
     expect(method.headers.get('allow')).toBe('GET, HEAD, POST');
-    const search = await editor.delete('/eval/v1/datasets/search');
+    const search = await editor.put('/eval/v1/datasets/search', {});
     expect([search.status, search.headers.get('allow')]).toEqual([405, 'POST']);
   });
 

@@ -88,6 +88,9 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const app = { ...of, app: `${marker}-app`, display_name: text('app'), resources: [] };
   await create('/registry/v1/apps', app, 'app');
 
+  const subject = { kind: 'end_user', id: `${marker}-visitor` };
+  await create('/registry/v1/erasures', { subject, workspace_id, dry_run: true }, 'erasure_id');
+
   ids.trace_id = newTraceId();
   const attributes = { 'session.id': ids.session_id!, 'gen_ai.request.model': `${marker}-model` };
   const span = newSpan({ traceId: ids.trace_id, name: text('span'), attributes });

@@ -11,6 +11,8 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/usage': { level: 'organization', isTotal: true },
   'GET /registry/v1/org': OWN,
   'PATCH /registry/v1/org': { level: 'own', bodies: () => [{}] },
+  // names no id: it is the caller's own
+  'DELETE /registry/v1/org': { level: 'own', queries: () => [] },
   // published keys are public, so the population revokes its key
   'POST /registry/v1/org/signing-keys': { level: 'own', bodies: () => [{ name: 1 }] },
   'GET /registry/v1/org/signing-keys': ORGANIZATION,
@@ -20,6 +22,19 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/orgs': { level: 'platform' },
   'GET /registry/v1/orgs/{org_id}': { level: 'platform' },
   'PATCH /registry/v1/orgs/{org_id}': { level: 'platform', bodies: () => [{ status: 'suspended' }] },
+  'DELETE /registry/v1/orgs/{org_id}': { level: 'platform' },
+  'POST /registry/v1/erasures': {
+    bodies: (theirs) => [
+      ...['end_user', 'session'].map((kind) => ({
+        subject: { kind, id: 'one' },
+        workspace_id: theirs.workspace_id,
+      })),
+      { subject: { kind: 'workspace', id: theirs.workspace_id } },
+      { subject: { kind: 'org', id: theirs.org_id ?? 'org_unknown' } },
+    ],
+  },
+  'GET /registry/v1/erasures': { queries: ofWorkspace() },
+  'GET /registry/v1/erasures/{erasure_id}': NOTHING,
   'POST /registry/v1/users': { level: 'own', bodies: () => [{}] },
   'GET /registry/v1/users': { level: 'organization', queries: words },
   'GET /registry/v1/users/{user_id}': ORGANIZATION,
@@ -29,6 +44,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/workspaces': { queries: words },
   'GET /registry/v1/workspaces/{workspace_id}': NOTHING,
   'PATCH /registry/v1/workspaces/{workspace_id}': { bodies: () => [{ name: 'taken over' }] },
+  'DELETE /registry/v1/workspaces/{workspace_id}': NOTHING,
   'POST /registry/v1/workspaces/{workspace_id}/archive': NOTHING,
   'POST /registry/v1/workspaces/{workspace_id}/restore': NOTHING,
   'GET /registry/v1/workspaces/{workspace_id}/members': NOTHING,

@@ -307,8 +307,9 @@ export class DatasetSnapshotDto {
   record_count!: number;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
-  /** Whether the dataset or the CSV version was deleted, or a record that was in the dataset when the experiment was created. */
-  erased!: boolean;
+  /** Present if the dataset or the CSV version was deleted, or a record that was in the dataset when the experiment was created. */
+  @ApiProperty({ type: 'boolean', enum: [true], required: false })
+  erased?: true;
   /** The records at the time the experiment was created, empty for a CSV version. Omitted in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
@@ -387,6 +388,6 @@ function snapshotOf(row: ExperimentEntity): DatasetSnapshotDto | null {
   const { dataset_snapshot, snapshot_records, dataset_erased, records_erased } = row;
   if (!dataset_snapshot) return null;
   const stored = dataset_snapshot.parse() as Omit<DatasetSnapshotDto, 'erased'>;
-  const snapshot = { ...stored, erased: dataset_erased || records_erased };
+  const snapshot = { ...stored, ...((dataset_erased || records_erased) && { erased: true as const }) };
   return snapshot_records ? { ...snapshot, records: snapshot_records } : snapshot;
 }
