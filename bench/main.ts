@@ -6,7 +6,7 @@ import { apiProxy } from './cases/proxy';
 import { agreement } from './cases/agreement';
 import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
-import { deleteDataset } from './cases/deletion';
+import { deleteDataset, eraseUser } from './cases/deletion';
 import { csvIngest, pinnedResults } from './cases/csv';
 import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
@@ -49,6 +49,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'export-records': exportRecords,
   'import-records': importRecords,
   'delete-dataset': deleteDataset,
+  'erase-user': eraseUser,
   'export-traces': exportTraces,
   masking,
   'time-to-readable': timeToReadable,

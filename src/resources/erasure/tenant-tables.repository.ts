@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Database, empty, raw, type Sql, sql, type Tx } from '#platform/db';
+import { Database, empty, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
 
 /** The columns that name the tenant of a row. */
 export type TenantColumn = 'workspace_id' | 'org_id';
 
 /** A table with rows of tenants, and the condition that finds them by an index. */
-interface TenantTable {
+export interface TenantTable {
   name: string;
   hasWorkspace: boolean;
   /** Columns of a foreign key to a table whose index finds the tenant's rows, if no index of the table itself does. */
@@ -54,11 +54,6 @@ const BATCH = 1_000;
 export class TenantTables {
   constructor(private readonly database: Database) {}
 
-  /** Returns the names of the tables with rows of a tenant, in the order in which they can be deleted. */
-  async names(column: TenantColumn): Promise<string[]> {
-    return (await this.read(column)).map(({ name }) => name);
-  }
-
   /** Returns the workspaces of an organization, in the order of their ids. */
   async workspaces(orgId: string): Promise<string[]> {
     const rows = await this.database.query<{ workspace_id: string }>(
@@ -68,18 +63,16 @@ export class TenantTables {
   }
 
   /** Deletes a batch of a tenant's rows of a table. Returns how many were deleted. */
-  async delete(tx: Tx, name: string, column: TenantColumn, id: string): Promise<number> {
-    const table = (await this.read(column)).find((one) => one.name === name)!;
+  async delete(tx: Tx, table: TenantTable, column: TenantColumn, id: string): Promise<number> {
     const rows = await tx.query(
-      sql`DELETE FROM ${raw(name)} WHERE ctid = ANY(ARRAY(${this.select('ctid', table, column, id)}
+      sql`DELETE FROM ${raw(table.name)} WHERE ctid = ANY(ARRAY(${this.select('ctid', table, column, id)}
         LIMIT ${BATCH})) RETURNING 1`,
     );
     return rows.length;
   }
 
   /** Counts a tenant's rows of a table. For an organization, only those outside of workspaces. */
-  async count(tx: Tx, name: string, column: TenantColumn, id: string): Promise<number> {
-    const table = (await this.read(column)).find((one) => one.name === name)!;
+  async count(tx: Tx, table: TenantTable, column: TenantColumn, id: string): Promise<number> {
     if (column === 'org_id' && table.hasWorkspace && table.via) return 0;
     const outside = column === 'org_id' && table.hasWorkspace ? sql` AND workspace_id IS NULL` : empty;
     const [row] = await tx.query<{ count: number }>(
@@ -111,9 +104,10 @@ export class TenantTables {
       ) child WHERE parent.${tenant} = ${id}`;
   }
 
-  private async read(column: TenantColumn): Promise<TenantTable[]> {
-    const rows = await this.database.query<CatalogRow>(CATALOG);
-    const keys = await this.database.query<ForeignKey>(FOREIGN_KEYS);
+  /** Returns the tables with rows of a tenant, in the order in which they can be deleted. */
+  async tables(column: TenantColumn, on: SqlExecutor = this.database): Promise<TenantTable[]> {
+    const rows = await on.query<CatalogRow>(CATALOG);
+    const keys = await on.query<ForeignKey>(FOREIGN_KEYS);
     const has = column === 'workspace_id' ? 'has_workspace' : 'has_org';
     const indexed = new Set(
       rows.filter((row) => row[has] && row.indexed.includes(column)).map(({ name }) => name),

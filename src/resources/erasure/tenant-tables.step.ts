@@ -17,16 +17,20 @@ export class TenantTablesStep implements ErasureStep {
     steps.add(this);
   }
 
+  /** @param cursor the table that the batch begins with. Tables without rows take no batch of their own */
   async run(tx: Tx, { subject, id, isDryRun }: ErasureRun, cursor: string | null): Promise<ErasureBatch> {
     const column: TenantColumn = subject === 'org' ? 'org_id' : 'workspace_id';
-    const names = await this.tables.names(column);
-    const index = Math.max(names.indexOf(cursor ?? ''), 0);
-    const name = names[index]!;
-    const kind = name.replace(/_\d{8}$/, ''); // a partition counts as its table
-    const following = names[index + 1] ?? null;
-    if (isDryRun)
-      return { counts: { [kind]: await this.tables.count(tx, name, column, id) }, next: following };
-    const deleted = await this.tables.delete(tx, name, column, id);
-    return { counts: { [kind]: deleted }, next: deleted > 0 ? name : following };
+    const tables = await this.tables.tables(column, tx);
+    const first = tables.findIndex(({ name }) => name === cursor);
+    for (const table of tables.slice(Math.max(first, 0))) {
+      const rows = isDryRun
+        ? await this.tables.count(tx, table, column, id)
+        : await this.tables.delete(tx, table, column, id);
+      if (rows === 0) continue;
+      const following = isDryRun ? tables[tables.indexOf(table) + 1] : table;
+      // a partition counts as its table
+      return { counts: { [table.name.replace(/_\d{8}$/, '')]: rows }, next: following?.name ?? null };
+    }
+    return { counts: {}, next: null };
   }
 }

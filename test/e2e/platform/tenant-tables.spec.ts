@@ -47,8 +47,8 @@ describe('the erasure of an organization', () => {
           WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confdeltype = 'c') AS parents
       FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace`);
     const catalog = new TenantTables(app.database);
-    const inWorkspaces = new Set(await catalog.names('workspace_id'));
-    const inOrganizations = new Set(await catalog.names('org_id'));
+    const inWorkspaces = new Set((await catalog.tables('workspace_id')).map(({ name }) => name));
+    const inOrganizations = new Set((await catalog.tables('org_id')).map(({ name }) => name));
     const byName = new Map(tables.map((table) => [table.name, table]));
     const isReached = ({ name, may_be_outside, parents }: Table): boolean =>
       inOrganizations.has(name) ||
