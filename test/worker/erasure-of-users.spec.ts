@@ -1,13 +1,12 @@
 import {
   type Answer,
   type ApiClient,
-  createTestWorker,
   jsonExport,
   newOrganization,
   newSpan,
   newTraceId,
-  ownApp,
-  type TestWorker,
+  sharedJudge,
+  until,
 } from '#testing';
 import { occurrencesOf, receiptOf } from './erasure.fixture';
 
@@ -15,91 +14,155 @@ const MARKER = 'zqxjkvbwmarker';
 const USER = 'zqxjkvbw@users.example';
 
 describe('the erasure of an end user', () => {
-  const app = ownApp();
-  let worker: TestWorker;
+  const judged = sharedJudge();
   let admin: ApiClient;
   let workspace_id: string;
 
   beforeAll(async () => {
-    worker = await createTestWorker(app, { ERASURE_SETTLE_SECONDS: '0' });
-    const org = await newOrganization(app);
+    const org = await newOrganization(judged.app);
     workspace_id = org.workspaceId;
     admin = await org.as('owner');
   });
-  afterAll(() => worker.close());
 
   const ok = ({ status, body }: Answer): any => {
     if (status >= 300) throw new Error(`${status}: ${JSON.stringify(body)}`);
     return body;
   };
+  let keys = 0;
+  /** Creates with an Idempotency-Key, so that the response is kept. */
+  const create = async (path: string, body: object): Promise<any> =>
+    ok(await admin.post(path, body, { 'idempotency-key': `key-${(keys += 1)}` }));
+  const exported = (...spans: Parameters<typeof newSpan>[0][]) =>
+    jsonExport(spans.map((one) => newSpan(one)));
+  const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
 
   it('leaves nothing that only the erased data contained', async () => {
-    const agent = ok(await admin.post('/agent/v1/agents', { workspace_id, name: 'support' }));
-    const sessions = `/agent/v1/agents/${agent.agent_id}/sessions`;
-    const session = ok(
-      await admin.post(sessions, { prompt: `${MARKER} prompt` }, { 'idempotency-key': 'session' }),
-    );
-    const traceId = newTraceId();
-    const said = `/agent/v1/sessions/${session.session_id}/messages`;
-    ok(
-      await admin.post(
-        said,
-        { role: 'user', content: MARKER, trace_id: traceId },
-        { 'idempotency-key': 'message' },
-      ),
-    );
+    const agent = await create('/agent/v1/agents', { workspace_id, name: 'support' });
+    const session = await create(`/agent/v1/agents/${agent.agent_id}/sessions`, {
+      prompt: `${MARKER} prompt`,
+    });
+    const [trace_id, other] = [newTraceId(), newTraceId()];
+    const message = { role: 'user', content: MARKER, trace_id };
+    await create(`/agent/v1/sessions/${session.session_id}/messages`, message);
+    const part = (role: string) => JSON.stringify([{ role, parts: [{ type: 'text', content: MARKER }] }]);
     const attributes = {
       'user.id': USER,
       'session.id': session.session_id,
       'gen_ai.operation.name': 'chat',
       'gen_ai.request.model': 'gpt-test',
-      'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: MARKER }] }]),
-      'gen_ai.output.messages': JSON.stringify([
-        { role: 'assistant', parts: [{ type: 'text', content: MARKER }] },
-      ]),
+      'gen_ai.input.messages': part('user'),
+      'gen_ai.output.messages': part('assistant'),
     };
-    const root = newSpan({ traceId, name: 'answer', attributes });
-    const child = newSpan({ traceId, parentSpanId: root.spanId, name: `tool ${MARKER}` });
-    const exported = jsonExport([root, child]);
-    ok(await admin.post('/telemetry/v1/traces', exported));
-    const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
-    ok(await admin.post('/telemetry/v1/logs', log({ traceId, body: { stringValue: MARKER } })));
-    const named = {
-      attributes: [{ key: 'user.id', value: { stringValue: USER } }],
-      body: { stringValue: MARKER },
-    };
-    ok(await admin.post('/telemetry/v1/logs', log({ ...named, timeUnixNano: `${Date.now() - 1000}000000` })));
-    const feedback = {
-      workspace_id,
-      trace_id: traceId,
-      scorer_name: 'thumbs',
-      source: 'end_user',
-      author: USER,
-    };
-    ok(
-      await admin.post(
-        '/eval/v1/scores',
-        { ...feedback, score: 1, comment: MARKER },
-        { 'idempotency-key': 'score' },
-      ),
+    const spans = exported(
+      { traceId: trace_id, name: 'answer', attributes },
+      { traceId: trace_id, name: MARKER },
     );
-    const other = newTraceId();
+    ok(await admin.post('/telemetry/v1/traces', spans));
     ok(
       await admin.post(
         '/telemetry/v1/traces',
-        jsonExport([newSpan({ traceId: other, attributes: { 'user.id': 'kept' } })]),
+        exported({ traceId: other, attributes: { 'user.id': 'kept' } }),
       ),
+    );
+    ok(await admin.post('/telemetry/v1/logs', log({ traceId: trace_id, body: { stringValue: MARKER } })));
+    const named = [{ key: 'user.id', value: { stringValue: USER } }];
+    const timeUnixNano = `${Date.now() - 1000}000000`;
+    ok(
+      await admin.post(
+        '/telemetry/v1/logs',
+        log({ attributes: named, timeUnixNano, body: { stringValue: MARKER } }),
+      ),
+    );
+    const feedback = {
+      workspace_id,
+      scorer_name: 'thumbs',
+      source: 'end_user',
+      author: USER,
+      score: 1,
+      comment: MARKER,
+    };
+    await create('/eval/v1/scores', { ...feedback, trace_id });
+
+    const dataset = await create('/eval/v1/datasets', { workspace_id, name: 'from traces' });
+    const records = `/eval/v1/datasets/${dataset.dataset_id}/records/from-traces`;
+    const { items } = await create(records, { workspace_id, trace_ids: [trace_id], expected: 'output' });
+    const { dataset_record_id } = items[0].record;
+    const experiment = await create('/eval/v1/experiments', {
+      workspace_id,
+      name: 'x',
+      dataset_id: dataset.dataset_id,
+    });
+    const results = `/eval/v1/experiments/${experiment.experiment_id}/results`;
+    const result = await create(results, {
+      workspace_id,
+      dataset_record_id,
+      output: MARKER,
+      scores: { good: 1 },
+    });
+    const source = 'function score({ input }) { return { score: 1, reasoning: JSON.stringify(input) }; }';
+    const code = {
+      workspace_id,
+      name: 'code',
+      scorer_kind: 'code',
+      definition: { language: 'javascript', source },
+    };
+    const { scorer_id } = await create('/eval/v1/scorers', code);
+    const run = await create(`/eval/v1/scorers/${scorer_id}/score`, { mode: 'score', trace_ids: [trace_id] });
+    await until(
+      async () =>
+        (await admin.get(`/eval/v1/score-runs/${run.score_run_id}`)).body.run_status === 'succeeded',
+    );
+    ok(
+      await admin.patch(`/eval/v1/experiments/${experiment.experiment_id}`, {
+        experiment_status: 'completed',
+      }),
     );
 
     const subject = { kind: 'end_user', id: USER };
-    const dry = ok(await admin.post('/registry/v1/erasures', { subject, workspace_id, dry_run: true }));
-    const preview = await receiptOf(admin, dry.erasure_id);
-    const erasure = ok(await admin.post('/registry/v1/erasures', { subject, workspace_id }));
-    const receipt = await receiptOf(admin, erasure.erasure_id);
-    console.log(JSON.stringify(preview), JSON.stringify(receipt));
-    console.log(JSON.stringify(await occurrencesOf(app, [MARKER, USER, traceId, session.session_id])));
+    const erasures = '/registry/v1/erasures';
+    const preview = await receiptOf(
+      admin,
+      (await create(erasures, { subject, workspace_id, dry_run: true })).erasure_id,
+    );
+    const searched = [MARKER, USER, trace_id, session.session_id];
+    expect((await occurrencesOf(judged.app, searched)).length).toBeGreaterThan(10);
+    const receipt = await receiptOf(admin, (await create(erasures, { subject, workspace_id })).erasure_id);
+    expect(receipt.counts).toEqual(preview.counts);
+    expect(receipt.counts).toMatchObject({
+      traces: 1,
+      spans: 2,
+      logs: 2,
+      records: 1,
+      results: 1,
+      agent_sessions: 1,
+    });
+    expect(await occurrencesOf(judged.app, searched)).toEqual([]);
+
     expect((await admin.get(`/telemetry/v1/traces/${other}`)).status).toBe(200);
-    const replay = ok(await admin.post('/telemetry/v1/traces', exported));
-    console.log(JSON.stringify(replay));
+    const erased = (await admin.get(`${results}/${result.result_id}`)).body;
+    expect(erased).toMatchObject({ erased: true, input: null, output: null, scores: { good: 1 } });
+    const repeat = await admin.post(
+      '/eval/v1/scores',
+      { ...feedback, trace_id },
+      { 'idempotency-key': 'key-4' },
+    );
+    expect([repeat.status, repeat.body.code]).toEqual([409, 'conflict']);
+    const { partialSuccess } = ok(await admin.post('/telemetry/v1/traces', spans));
+    expect(partialSuccess.rejectedSpans).toBe('2');
+    const list = await admin.get(
+      `${erasures}?subject_kind=end_user&subject_id=${USER}&workspace_id=${workspace_id}`,
+    );
+    expect(list.body.items.map((one: any) => one.dry_run)).toEqual([false, true]);
+  });
+
+  it('keeps what the user does afterwards', async () => {
+    const trace_id = newTraceId();
+    ok(
+      await admin.post(
+        '/telemetry/v1/traces',
+        exported({ traceId: trace_id, attributes: { 'user.id': USER } }),
+      ),
+    );
+    expect((await admin.get(`/telemetry/v1/traces/${trace_id}`)).body.user_id).toBe(USER);
   });
 });
