@@ -20,6 +20,8 @@ export interface StoredResponse {
   body: Buffer;
   /** The workspace of the resource in the body; null if the resource has no workspace. */
   workspaceId: string | null;
+  /** The organization whose data it is; null if it has none. */
+  orgId: string | null;
 }
 
 export type ClaimOutcome =
@@ -27,7 +29,7 @@ export type ClaimOutcome =
   | { kind: 'busy' }
   | { kind: 'other_body' }
   | { kind: 'erased' }
-  | { kind: 'stored'; stored: StoredResponse };
+  | { kind: 'stored'; stored: Omit<StoredResponse, 'orgId'> };
 
 interface StoredRow {
   digest: Buffer;
@@ -97,7 +99,7 @@ export class IdempotencyRepository {
     await this.database.query(
       sql`UPDATE idempotency_keys
         SET digest = ${claim.digest}, status = ${response.status}, headers = ${JSON.stringify(response.headers)},
-          body = ${response.body}, workspace_id = ${response.workspaceId}
+          body = ${response.body}, workspace_id = ${response.workspaceId}, org_id = ${response.orgId}
         WHERE ${isHeld(claim)}`,
     );
   }

@@ -139,7 +139,8 @@ export class Idempotency {
       status: reply.status,
       headers: reply.headers,
       body: Buffer.isBuffer(body) ? body : Buffer.from(body.text),
-      workspaceId: workspaceOf(reply),
+      workspaceId: workspaceOf(reply) ?? request.context.workspaceId ?? null,
+      orgId: claim.orgId ?? orgOf(reply),
     });
     return new Reply(reply.status, body, reply.headers);
   }
@@ -167,6 +168,12 @@ function workspaceOf({ body, workspaceId }: Reply): string | null {
   return typeof named === 'string' ? named : null;
 }
 
+/** Returns the organization that a platform principal has created or changed; null if the reply names none. */
+function orgOf({ body }: Reply): string | null {
+  const named = (body as { org_id?: unknown } | null | undefined)?.org_id;
+  return typeof named === 'string' ? named : null;
+}
+
 /** Throws 403 if the caller has lost the route's role in the workspace of a stored response, where the admission cannot check it. */
 function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null): void {
   if (!user || rule?.kind !== 'roles_somewhere' || workspaceId === null) return;
@@ -178,7 +185,7 @@ function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null)
 const logFailure = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
 
 /** Returns the reply of a stored response. A response with its own media type is bytes, every other one JSON. */
-function replyOfStored({ status, headers, body }: StoredResponse): Reply {
+function replyOfStored({ status, headers, body }: Omit<StoredResponse, 'orgId' | 'workspaceId'>): Reply {
   const isBytes = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const sent = isBytes ? body : new RawJson(body.toString());
   return new Reply(status, sent, { ...headers, 'Idempotency-Replayed': 'true' });

@@ -203,7 +203,7 @@ export class Resources1795824000001 extends SqlMigration {
       erasure_id text COLLATE "C" PRIMARY KEY,
       -- null once the organization itself is erased
       org_id text COLLATE "C",
-      -- null for all workspaces, and for an erasure of a workspace or an organization
+      -- null for all workspaces or an organization, and once the workspace itself is erased
       workspace_id text COLLATE "C",
       subject_kind text NOT NULL CONSTRAINT erasures_subject
         CHECK (subject_kind IN ('end_user', 'session', 'workspace', 'org', 'dataset', 'experiment', 'traces')),

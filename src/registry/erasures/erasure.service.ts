@@ -41,7 +41,7 @@ export class ErasureService {
       if (!scope.rolesEverywhere.has('admin')) throw problem.accessDenied(ROLE_NEEDED.admin);
     }
     return this.database.transaction(async (tx) => {
-      if (workspace_id !== undefined) await this.access.know(tx, scope, workspace_id, ['admin']);
+      if (workspace_id !== undefined) await this.access.checkExists(tx, scope, workspace_id, ['admin']);
       return this.erasures.request(tx, scope, {
         subject: kind,
         id,

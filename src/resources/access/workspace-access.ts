@@ -40,7 +40,7 @@ export class WorkspaceAccess {
    * @param named the `workspace_id` of the body
    * @throws 400 for a workspace that does not exist or that the caller cannot access, 403 without one of the roles
    */
-  async know(tx: Tx, scope: OrgScope, named: string, anyOf: AnyOf): Promise<void> {
+  async checkExists(tx: Tx, scope: OrgScope, named: string, anyOf: AnyOf): Promise<void> {
     if (scope.rolesIn(named).size === 0) throw unknownWorkspace();
     if (!(await this.workspaces.hold(tx, scope, named))) throw unknownWorkspace();
     requireRole(scope, named, anyOf);

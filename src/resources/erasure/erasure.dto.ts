@@ -21,7 +21,7 @@ export class ErasureSubjectDto {
 export class ErasureDto {
   erasure_id!: string;
   subject!: ErasureSubjectDto;
-  /** Null if it covers all workspaces, a whole workspace or the organization. */
+  /** Null for all workspaces or the organization, and once the workspace itself is erased. */
   workspace_id!: string | null;
   /** Whether it only counts what it would erase. */
   dry_run!: boolean;

@@ -32,7 +32,7 @@ export class ErasureEntity {
   @Column('text', { nullable: true })
   org_id!: string | null;
 
-  /** Null for an erasure in all workspaces, and for one of a workspace or an organization. */
+  /** Null for an erasure in all workspaces or of an organization, and once the workspace itself is erased. */
   @Column('text', { nullable: true })
   workspace_id!: string | null;
 

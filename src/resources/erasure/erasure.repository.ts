@@ -16,8 +16,11 @@ const COLUMNS = raw(
     ' last_error, created_at, updated_at, created_by, started_at, finished_at',
 );
 
-/** How long a worker may be silent before another one continues its erasure, in seconds. */
-const LEASE_SECONDS = 60;
+/**
+ * How long a worker may be silent before another one continues its erasure, in seconds. A dry run counts a whole table with one
+ * statement.
+ */
+const LEASE = raw(`CASE WHEN dry_run THEN interval '10 minutes' ELSE interval '1 minute' END`);
 
 const isHeld = (erasureId: string, token: string): Sql =>
   sql`erasure_id = ${erasureId} AND lease_token = ${token} AND erasure_status = 'running'`;
@@ -96,7 +99,7 @@ export class ErasureRepository {
     const [row] = await this.database.query<ErasureEntity>(
       sql`UPDATE erasures
         SET erasure_status = 'running', started_at = coalesce(started_at, now()), lease_token = ${token},
-            lease_expires_at = now() + ${LEASE_SECONDS} * interval '1 second', updated_at = now()
+            lease_expires_at = now() + ${LEASE}, updated_at = now()
         WHERE erasure_id = ${id} AND erasure_status <> 'succeeded'
           AND (lease_expires_at IS NULL OR lease_expires_at < now())
         RETURNING ${COLUMNS}`,
@@ -109,7 +112,7 @@ export class ErasureRepository {
    * back.
    */
   async advance(
-    tx: SqlExecutor,
+    tx: Tx,
     id: string,
     token: string,
     counts: ErasedCounts,
@@ -118,19 +121,25 @@ export class ErasureRepository {
     const advanced = await tx.query(
       sql`UPDATE erasures
         SET counts = ${JSON.stringify(counts)}::jsonb, progress = ${progress && JSON.stringify(progress)}::jsonb,
-            last_error = NULL, lease_expires_at = now() + ${LEASE_SECONDS} * interval '1 second', updated_at = now()
+            last_error = NULL, lease_expires_at = now() + ${LEASE}, updated_at = now()
         WHERE ${isHeld(id, token)} RETURNING 1`,
     );
     return advanced.length > 0;
   }
 
-  /** Ends an erasure and forgets its subject. Also forgets the organization if it was the subject. */
+  /** Lets the statements of a dry run take as long as its lease. */
+  async allowLongCounts(tx: Tx): Promise<void> {
+    await tx.query(`SET LOCAL statement_timeout = '9 min'`);
+  }
+
+  /** Ends an erasure and forgets its subject, also if it was the workspace or the organization. */
   async finish(tx: Tx, id: string, token: string, counts: ErasedCounts): Promise<boolean> {
     const finished = await tx.query(
       sql`UPDATE erasures
         SET erasure_status = 'succeeded', counts = ${JSON.stringify(counts)}::jsonb, target = NULL, progress = NULL,
             last_error = NULL, lease_token = NULL, lease_expires_at = NULL, finished_at = now(), updated_at = now(),
-            org_id = CASE WHEN subject_kind = 'org' AND NOT dry_run THEN NULL ELSE org_id END
+            org_id = CASE WHEN subject_kind = 'org' AND NOT dry_run THEN NULL ELSE org_id END,
+            workspace_id = CASE WHEN subject_kind = 'workspace' AND NOT dry_run THEN NULL ELSE workspace_id END
         WHERE ${isHeld(id, token)} RETURNING 1`,
     );
     return finished.length > 0;

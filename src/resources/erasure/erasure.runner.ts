@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import { runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { Database } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { Handles, JobHandedBack, JobProcessor, PeriodicTasks, WorkerShutdown } from '#platform/jobs';
+import { Problem } from '#platform/problem';
 import type { ErasedCounts, ErasureEntity, ErasureProgress } from './erasure.entity';
 import { ErasureItems } from './erasure-items.repository';
 import { ErasureRepository } from './erasure.repository';
@@ -17,8 +18,6 @@ const WAITING_MS = 60_000;
 /** Longest pause between two batches, in ms. A pause takes as long as the batch before, so that others have half the time. */
 const PAUSE_MAX_MS = 500;
 const PAUSE_MIN_MS = 5;
-/** Interval of the renewals of the lease while requests end, in ms. */
-const SETTLE_POLL_MS = 5_000;
 const ITEMS_BATCH = 5_000;
 
 /** An erasure that this process holds. */
@@ -27,6 +26,9 @@ interface Held {
   token: string;
   counts: ErasedCounts;
 }
+
+/** Thrown when the erasure of a place must wait before its second pass. The periodic task continues it. */
+class ErasureSettling extends Error {}
 
 /** Thrown within the transaction of a batch when another worker has taken the erasure over. */
 class ErasureLost extends Error {}
@@ -66,9 +68,9 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
       await runAs(row.org_id!, () => this.erase(held));
     } catch (error) {
       if (error instanceof ErasureLost) return;
-      const isHandedBack = error instanceof JobHandedBack;
-      await this.erasures.release(erasure_id, token, isHandedBack ? null : failureOf(error));
-      throw error;
+      const isPaused = error instanceof JobHandedBack || error instanceof ErasureSettling;
+      await this.erasures.release(erasure_id, token, isPaused ? null : failureOf(error));
+      if (!(error instanceof ErasureSettling)) throw error;
     }
   }
 
@@ -76,12 +78,18 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
     const { row } = held;
     await this.erasePass(held);
     if (isPlace(row) && !row.dry_run) {
-      await this.waitForRequests(held);
+      // requests that were admitted before the erasure may still write; a second pass finds that
+      if (Date.now() < row.created_at.getTime() + this.environment.ERASURE_SETTLE_SECONDS * 1000) {
+        throw new ErasureSettling();
+      }
       held.row = { ...row, progress: null };
       await this.erasePass(held);
     }
     for (let deleted = ITEMS_BATCH; deleted === ITEMS_BATCH;) {
-      deleted = await this.database.transaction((tx) => this.items.clear(tx, row.erasure_id, ITEMS_BATCH));
+      deleted = await this.database.transaction(async (tx) => {
+        await this.advance(tx, held, held.counts, held.row.progress);
+        return this.items.clear(tx, row.erasure_id, ITEMS_BATCH);
+      });
     }
     await this.database.transaction(async (tx) => {
       if (isPlace(row) && !row.dry_run) await this.tables.deletePlace(tx, row.org_id!, placeOf(row));
@@ -94,22 +102,13 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
     if (held.row.subject_kind === 'org') await this.eraseOrg(held);
   }
 
-  /** Waits until requests that were admitted before the erasure have ended, so that a second pass finds what they wrote. */
-  private async waitForRequests({ row, token, counts }: Held): Promise<void> {
-    const until = row.created_at.getTime() + this.environment.ERASURE_SETTLE_SECONDS * 1000;
-    for (let left = until - Date.now(); left > 0; left = until - Date.now()) {
-      if (this.shutdown.stopping.aborted) throw new JobHandedBack();
-      await delay(Math.min(left, SETTLE_POLL_MS));
-      if (!(await this.erasures.advance(this.database, row.erasure_id, token, counts, null)))
-        throw new ErasureLost();
-    }
-  }
-
   /** Returns the workspaces that are left, in the order of their ids. */
   private async workspacesOf({ row }: Held): Promise<string[]> {
     const { workspace_id, subject_kind, org_id } = row;
     if (workspace_id !== null) return [workspace_id];
     if (subject_kind === 'workspace') return [targetOf(row).id];
+    // the rows outside of workspaces come last
+    if (row.progress && row.progress.workspace_id === null) return [];
     const from = row.progress?.workspace_id ?? '';
     return (await this.tables.workspaces(org_id!)).filter((id) => id >= from);
   }
@@ -169,6 +168,17 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
     }
   }
 
+  /** Records progress. Throws `ErasureLost` if another worker has taken the erasure over. */
+  private async advance(
+    tx: Tx,
+    { row, token }: Held,
+    counts: ErasedCounts,
+    progress: ErasureProgress | null,
+  ): Promise<void> {
+    const isHeld = await this.erasures.advance(tx, row.erasure_id, token, counts, progress);
+    if (!isHeld) throw new ErasureLost();
+  }
+
   private async runBatch(
     held: Held,
     step: ErasureStep,
@@ -178,20 +188,26 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
   ): Promise<string | null> {
     if (this.shutdown.stopping.aborted) throw new JobHandedBack();
     const startedAt = performance.now();
-    const { next, counts } = await this.database.transaction(async (tx) => {
+    const { next, counts, progress } = await this.database.transaction(async (tx) => {
+      if (run.isDryRun) await this.erasures.allowLongCounts(tx);
       const batch = await step.run(tx, run, cursor);
       const counts = added(held.counts, batch.counts);
       const progress: ErasureProgress = { workspace_id, step: step.name, cursor: batch.next };
-      const { row, token } = held;
-      if (!(await this.erasures.advance(tx, row.erasure_id, token, counts, progress)))
-        throw new ErasureLost();
-      return { next: batch.next, counts };
+      await this.advance(tx, held, counts, progress);
+      return { next: batch.next, counts, progress };
     });
-    held.counts = counts;
+    Object.assign(held, { counts, row: { ...held.row, progress } } satisfies Partial<Held>);
     if (next !== null)
       await delay(Math.min(Math.max(performance.now() - startedAt, PAUSE_MIN_MS), PAUSE_MAX_MS));
     return next;
   }
+}
+
+/** Describes an error without its message, which may hold values of rows. */
+function failureOf(error: unknown): string {
+  if (error instanceof Problem) return `${error.code} (${error.status})`;
+  const { code, name } = error as { code?: string; name?: string };
+  return code === undefined ? (name ?? 'unknown error') : `${name} ${code}`;
 }
 
 /** Whether an erasure erases a whole workspace or organization. */
@@ -207,7 +223,3 @@ const added = (counts: ErasedCounts, more: ErasedCounts): ErasedCounts => {
   for (const [kind, count] of Object.entries(more)) if (count > 0) sum[kind] = (sum[kind] ?? 0) + count;
   return sum;
 };
-
-/** The message of an error, which holds no values of rows. */
-const failureOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, 500);

@@ -52,11 +52,10 @@ export class Erasures {
   async request(tx: Tx, scope: OrgScope, request: ErasureRequest): Promise<ErasureEntity> {
     const { subject, id, workspaceId, filters, isForced, isDryRun = false } = request;
     const now = new Date();
-    const isPlace = subject === 'workspace' || subject === 'org';
     const row: ErasureEntity = {
       erasure_id: newId('era'),
       org_id: scope.orgId,
-      workspace_id: isPlace ? null : workspaceId,
+      workspace_id: workspaceId,
       subject_kind: subject,
       subject_hash: this.hashOf(scope, subject, workspaceId, id),
       target: toRawJson({ id, filters, isForced } satisfies ErasureTarget),
@@ -74,7 +73,7 @@ export class Erasures {
     if (!(await this.erasures.insert(tx, row))) {
       const open = await this.erasures.findOpen(row.subject_hash, tx);
       throw problem.conflict(
-        `The erasure ${open} of the same subject has not ended. Wait until it has succeeded.`,
+        `The ${open === null ? 'erasure' : `erasure ${open}`} of the same subject has not ended. Wait until it has succeeded.`,
       );
     }
     const { erasure_id } = row;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { empty, sql, type Tx } from '#platform/db';
+import { type Sql, sql, type Tx } from '#platform/db';
 import { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } from './erasure-steps';
 
 /** Responses per batch. Each may have some MiB, which PostgreSQL searches without returning it. */
@@ -23,41 +23,40 @@ export class KeptResponsesRepository implements ErasureStep {
   }
 
   async run(tx: Tx, erasure: ErasureRun, cursor: string | null): Promise<ErasureBatch> {
+    const { orgId, subject, isOfOrg, isDryRun } = erasure;
+    // the responses of an organization are deleted once, after its workspaces
+    if (isOfOrg && subject === 'workspace') return { counts: {}, next: null };
     const rows = await tx.query<{ request_id: Buffer }>(
       sql`SELECT request_id FROM idempotency_keys
-        WHERE org_id = ${erasure.orgId} AND request_id > ${Buffer.from(cursor ?? '', 'hex')}
+        WHERE org_id = ${orgId} AND request_id > ${Buffer.from(cursor ?? '', 'hex')}
         ORDER BY request_id LIMIT ${BATCH}`,
     );
     const ids = rows.map(({ request_id }) => request_id);
     if (ids.length === 0) return { counts: {}, next: null };
-    const erased = erasure.isDryRun ? 0 : await this.erase(tx, erasure, ids);
+    const which = sql`request_id = ANY (${ids}::bytea[]) AND org_id = ${orgId} AND ${this.isErased(erasure)}`;
+    const isPlace = subject === 'workspace' || subject === 'org';
+    const erased = await tx.query(
+      isDryRun
+        ? sql`SELECT 1 FROM idempotency_keys WHERE ${which}`
+        : isPlace
+          ? sql`DELETE FROM idempotency_keys WHERE ${which} RETURNING 1`
+          : sql`UPDATE idempotency_keys SET headers = NULL, body = NULL WHERE ${which} RETURNING 1`,
+    );
     const next = ids.length < BATCH ? null : ids.at(-1)!.toString('hex');
-    return { counts: { kept_responses: erased }, next };
+    return { counts: { kept_responses: erased.length }, next };
   }
 
-  private async erase(tx: Tx, { subject, ...of }: ErasureRun, ids: readonly Buffer[]): Promise<number> {
-    if (subject === 'workspace' || subject === 'org') {
-      const within = subject === 'org' ? empty : sql` AND workspace_id = ${of.workspaceId}`;
-      const deleted = await tx.query(
-        sql`DELETE FROM idempotency_keys
-          WHERE request_id = ANY (${ids}::bytea[]) AND org_id = ${of.orgId}${within} RETURNING 1`,
-      );
-      return deleted.length;
-    }
-    // every string of a JSON response is compared; a response with its own media type is bytes
-    const erased = await tx.query(
-      sql`UPDATE idempotency_keys SET headers = NULL, body = NULL
-        WHERE request_id = ANY (${ids}::bytea[]) AND org_id = ${of.orgId} AND body IS NOT NULL
-          AND (workspace_id = ${of.workspaceId} OR workspace_id IS NULL)
-          AND NOT EXISTS (SELECT FROM jsonb_object_keys(headers) name WHERE lower(name) = 'content-type')
-          AND EXISTS (
-            SELECT FROM regexp_matches(convert_from(body, 'UTF8'), ${STRINGS}, 'g') named (parts)
-            WHERE parts[1] = ${JSON.stringify(of.id).slice(1, -1)} OR EXISTS (
-              SELECT FROM erasure_items
-              WHERE erasure_id = ${of.erasureId} AND workspace_id = ${of.workspaceId}
-                AND item_kind IN ('trace', 'session', 'result', 'record') AND item_id = parts[1]))
-        RETURNING 1`,
-    );
-    return erased.length;
+  /** Compares every string of a JSON response with the subject and the items. A response with its own media type is bytes. */
+  private isErased({ subject, erasureId, workspaceId, id }: ErasureRun): Sql {
+    if (subject === 'org') return sql`true`;
+    if (subject === 'workspace') return sql`workspace_id = ${workspaceId}`;
+    return sql`body IS NOT NULL AND (workspace_id = ${workspaceId} OR workspace_id IS NULL)
+      AND NOT EXISTS (SELECT FROM jsonb_object_keys(headers) name WHERE lower(name) = 'content-type')
+      AND EXISTS (
+        SELECT FROM regexp_matches(convert_from(body, 'UTF8'), ${STRINGS}, 'g') named (parts)
+        WHERE parts[1] = ${JSON.stringify(id).slice(1, -1)} OR EXISTS (
+          SELECT FROM erasure_items
+          WHERE erasure_id = ${erasureId} AND workspace_id = ${workspaceId}
+            AND item_kind IN ('trace', 'session', 'result', 'record') AND item_id = parts[1]))`;
   }
 }

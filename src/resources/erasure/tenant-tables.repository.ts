@@ -76,7 +76,7 @@ export class TenantTables {
     if (column === 'org_id' && table.hasWorkspace && table.via) return 0;
     const outside = column === 'org_id' && table.hasWorkspace ? sql` AND workspace_id IS NULL` : empty;
     const [row] = await tx.query<{ count: number }>(
-      sql`SELECT count(*) AS count FROM (${this.select('1 AS one', table, column, id)}${outside}) selected`,
+      sql`SELECT count(*) AS count FROM (${this.select('1 AS one', table, column, id, false)}${outside}) selected`,
     );
     return row!.count;
   }
@@ -84,23 +84,37 @@ export class TenantTables {
   /** Deletes the row of a workspace, or of an organization after its workspaces. */
   async deletePlace(tx: Tx, orgId: string, workspaceId: string | null): Promise<void> {
     if (workspaceId !== null) {
+      await tx.query(
+        sql`UPDATE service_accounts SET workspace_ids = array_remove(workspace_ids, ${workspaceId}), generation = generation + 1
+          WHERE org_id = ${orgId} AND ${workspaceId} = ANY (workspace_ids)`,
+      );
       await tx.query(sql`DELETE FROM workspaces WHERE org_id = ${orgId} AND workspace_id = ${workspaceId}`);
       return;
     }
     await tx.query(sql`DELETE FROM workspaces WHERE org_id = ${orgId}`);
     await tx.query(sql`DELETE FROM storage_usage WHERE org_id = ${orgId}`);
+    await tx.query(
+      sql`DELETE FROM erasure_items i USING erasures e
+        WHERE e.org_id = ${orgId} AND e.erasure_id = i.erasure_id AND (e.subject_kind <> 'org' OR e.dry_run)`,
+    );
     await tx.query(sql`DELETE FROM erasures WHERE org_id = ${orgId} AND (subject_kind <> 'org' OR dry_run)`);
     await tx.query(sql`DELETE FROM organizations WHERE org_id = ${orgId}`);
   }
 
-  private select(columns: string, { name, via }: TenantTable, column: TenantColumn, id: string): Sql {
+  private select(
+    columns: string,
+    { name, via }: TenantTable,
+    column: TenantColumn,
+    id: string,
+    isBatch = true,
+  ): Sql {
     const tenant = raw(column);
     if (!via) return sql`SELECT ${raw(columns)} FROM ${raw(name)} WHERE ${tenant} = ${id}`;
     const join = via.columns
       .map((one, index) => `child.${one} = parent.${via.parentColumns[index]}`)
       .join(' AND ');
     return sql`SELECT child.* FROM ${raw(via.parent)} parent CROSS JOIN LATERAL (
-        SELECT ${raw(columns)} FROM ${raw(name)} child WHERE ${raw(join)} LIMIT ${BATCH}
+        SELECT ${raw(columns)} FROM ${raw(name)} child WHERE ${raw(join)}${isBatch ? sql` LIMIT ${BATCH}` : empty}
       ) child WHERE parent.${tenant} = ${id}`;
   }
 
