@@ -5,6 +5,7 @@ import {
   createTestWorker,
   describeWithS3,
   newOrganization,
+  type OwnRedis,
   ownRedis,
   type TestApp,
   type TestOrganization,
@@ -37,10 +38,13 @@ async function newPlaces(app: TestApp): Promise<Places> {
 describe('the erasure of a place', () => {
   let app: TestApp;
   let worker: TestWorker;
+  let redis: OwnRedis | undefined;
 
   afterEach(async () => {
     await worker.close();
     await app.close();
+    await redis?.stop();
+    redis = undefined;
   });
 
   async function start(env: Record<string, string> = {}): Promise<Places> {
@@ -110,7 +114,7 @@ describe('the erasure of a place', () => {
 
   describeWithS3('with Redis and a bucket', (createBucket) => {
     it('leaves nothing of an organization in the queue and in the bucket', async () => {
-      const redis = await ownRedis();
+      redis = await ownRedis();
       if (!redis) throw new Error('This test needs an installed redis-server.');
       const bucket = await createBucket();
       const objects = async () =>
@@ -128,7 +132,6 @@ describe('the erasure of a place', () => {
           [MARKER, places.erased.orgId, places.erased.workspaceId].filter((one) => queue.includes(one)),
         ).toEqual([]);
       } finally {
-        await redis.stop();
         bucket.client.destroy();
       }
     }, 180_000);

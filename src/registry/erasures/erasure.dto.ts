@@ -57,7 +57,7 @@ export class ErasureListQueryDto extends OrderedListQueryDto {
   @IsOneOf(ERASURE_SUBJECTS, { required: false })
   subject_kind?: ErasureSubject;
 
-  /** Only erasures of this subject. Needs `subject_kind`; also `workspace_id`, if the erasure named one. */
+  /** Only erasures of this subject. Needs `subject_kind`. */
   @IsFilter(SUBJECT_ID_MAX)
   subject_id?: string;
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, raw, type Sql, sql, type Tx, Where } from '#platform/db';
 import { listPage, type OrderedListQueryDto, type RowPage } from '#platform/paging';
 import type {
   ErasedCounts,
@@ -44,16 +44,17 @@ export class ErasureRepository {
         VALUES (${row.erasure_id}, ${row.org_id}, ${row.workspace_id}, ${row.subject_kind}, ${row.subject_hash},
                 ${row.target?.text ?? null}::json, ${row.dry_run}, ${row.erasure_status}, '{}', ${row.created_at},
                 ${row.updated_at}, ${row.created_by})
-        ON CONFLICT (subject_hash) WHERE erasure_status <> 'succeeded' AND NOT dry_run DO NOTHING RETURNING 1`,
+        ON CONFLICT (subject_hash, (coalesce(workspace_id, ''))) WHERE erasure_status <> 'succeeded' AND NOT dry_run DO NOTHING RETURNING 1`,
     );
     return inserted.length > 0;
   }
 
-  /** Finds the erasure of a subject that has not ended. */
-  async findOpen(subjectHash: string, on: SqlExecutor = this.database): Promise<string | null> {
-    const [row] = await on.query<{ erasure_id: string }>(
+  /** Finds the erasure of a subject in a workspace, or in all, that has not ended. */
+  async findOpen(subjectHash: string, workspaceId: string | null, tx: Tx): Promise<string | null> {
+    const [row] = await tx.query<{ erasure_id: string }>(
       sql`SELECT erasure_id FROM erasures
-        WHERE subject_hash = ${subjectHash} AND erasure_status <> 'succeeded' AND NOT dry_run`,
+        WHERE subject_hash = ${subjectHash} AND coalesce(workspace_id, '') = ${workspaceId ?? ''}
+          AND erasure_status <> 'succeeded' AND NOT dry_run`,
     );
     return row?.erasure_id ?? null;
   }
@@ -74,11 +75,7 @@ export class ErasureRepository {
   }
 
   /** Lists the erasures in the workspaces that the caller administers, and with admin in the organization all of them. */
-  list(
-    scope: OrgScope,
-    query: ErasureFilters,
-    subjectHashes?: readonly string[],
-  ): Promise<RowPage<ErasureEntity>> {
+  list(scope: OrgScope, query: ErasureFilters, subjectHash?: string): Promise<RowPage<ErasureEntity>> {
     const where = new Where(scope.orgKey);
     const administered = scope.workspacesWith('admin');
     if (administered) where.addScattered(sql`workspace_id = ANY (${[...administered]})`);
@@ -86,7 +83,7 @@ export class ErasureRepository {
       .addIndexed(query.workspace_id, (id) => sql`workspace_id = ${id}`)
       .addIf(query.subject_kind, (kind) => sql`subject_kind = ${kind}`)
       .addIf(query.erasure_status, (status) => sql`erasure_status = ${status}`)
-      .addIf(subjectHashes, (hashes) => sql`subject_hash = ANY (${hashes})`);
+      .addIndexed(subjectHash, (hash) => sql`subject_hash = ${hash}`);
     return listPage<ErasureEntity>(
       this.database,
       { columns: COLUMNS.text, from: 'erasures', where, id: 'erasure_id', createdAt: 'created_at' },

@@ -57,7 +57,7 @@ export class Erasures {
       org_id: scope.orgId,
       workspace_id: workspaceId,
       subject_kind: subject,
-      subject_hash: this.hashOf(scope, subject, workspaceId, id),
+      subject_hash: this.hashOf(scope, subject, id),
       target: toRawJson({ id, filters, isForced } satisfies ErasureTarget),
       dry_run: isDryRun,
       erasure_status: 'queued',
@@ -71,7 +71,7 @@ export class Erasures {
       finished_at: null,
     };
     if (!(await this.erasures.insert(tx, row))) {
-      const open = await this.erasures.findOpen(row.subject_hash, tx);
+      const open = await this.erasures.findOpen(row.subject_hash, workspaceId, tx);
       throw problem.conflict(
         `The ${open === null ? 'erasure' : `erasure ${open}`} of the same subject has not ended. Wait until it has succeeded.`,
       );
@@ -98,7 +98,7 @@ export class Erasures {
     workspaceId: string | null,
     id: string,
   ) {
-    const open = await this.erasures.findOpen(this.hashOf(scope, subject, workspaceId, id), tx);
+    const open = await this.erasures.findOpen(this.hashOf(scope, subject, id), workspaceId, tx);
     if (open)
       throw problem.conflict(`The erasure ${open} is deleting the ${subject}. It cannot be restored.`);
   }
@@ -118,16 +118,11 @@ export class Erasures {
     return orNotFound(await this.erasures.findOfOrganization(id), 'erasure', id);
   }
 
-  /** @param subjectId finds the erasures of a subject, in all workspaces or in one */
+  /** @param subjectId finds the erasures of a subject, whose kind the query names */
   list(scope: OrgScope, query: ErasureFilters, subjectId?: string): Promise<RowPage<ErasureEntity>> {
-    const { subject_kind: kind, workspace_id = null } = query;
-    const hashes =
-      subjectId === undefined || !kind
-        ? undefined
-        : [...new Set([null, workspace_id, kind === 'workspace' ? subjectId : null])].map((place) =>
-            this.hashOf(scope, kind, place, subjectId),
-          );
-    return this.erasures.list(scope, query, hashes);
+    const { subject_kind: kind } = query;
+    const hash = subjectId === undefined || !kind ? undefined : this.hashOf(scope, kind, subjectId);
+    return this.erasures.list(scope, query, hash);
   }
 
   /** Enqueues the erasures that no worker runs: their job has failed too often, or was lost. */
@@ -137,9 +132,8 @@ export class Erasures {
     });
   }
 
-  private hashOf(scope: OrgScope, subject: ErasureSubject, workspaceId: string | null, id: string): string {
-    const text = JSON.stringify([scope.orgId, subject, workspaceId, id]);
-    return this.keys.mac('erasure subject', text).toString('hex');
+  private hashOf({ orgId }: OrgScope, subject: ErasureSubject, id: string): string {
+    return this.keys.mac('erasure subject', JSON.stringify([orgId, subject, id])).toString('hex');
   }
 }
 

@@ -58,7 +58,7 @@ export class References {
     const named = found.slice(0, NAMED_MAX).map((one) => `${one.noun} ${one.id}`);
     const others = found.length > NAMED_MAX ? ' and others' : '';
     throw problem.conflict(
-      `The ${noun} is used by ${named.join(', ')}${others}. Change or delete these first, or send \`force=true\` to delete it anyway. They then keep a reference that is marked as erased.`,
+      `The ${noun} is used by ${named.join(', ')}${others}. Archive, change or end the use of these first, or send \`force=true\` to delete it anyway.`,
     );
   }
 
