@@ -85,7 +85,7 @@ const INTERNATIONAL = new RegExp(
 
 /** Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. */
 const NORTH_AMERICAN = new RegExp(
-  String.raw`(?=[\d(])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
+  String.raw`(?=[1-9(])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
   'g',
 );
 
@@ -122,8 +122,7 @@ export function findPhones(text: string, onMatch: OnMatch): void {
 
 /** Returns the length of the longest phone number with which groups of digits begin, or 0. */
 function prefixedLength(groups: string): number {
-  if (DATE.test(groups)) return 0;
-  const max = /^\(?00/.test(groups) ? INTERNATIONAL_DIGITS_MAX : DIGITS_MAX;
+  const max = groups.startsWith('00') || groups.startsWith('(00') ? INTERNATIONAL_DIGITS_MAX : DIGITS_MAX;
   let length = 0;
   let digits = 0;
   for (let at = 0; at < groups.length && digits <= max; at++) {
@@ -132,7 +131,7 @@ function prefixedLength(groups: string): number {
     if (end > at && digits >= DIGITS_MIN && digits <= max) length = end;
     at = end;
   }
-  return length;
+  return length > 0 && DATE.test(groups) ? 0 : length;
 }
 
 /** Returns where a group of digits ends. */
