@@ -83,9 +83,12 @@ const INTERNATIONAL = new RegExp(
   'g',
 );
 
-/** Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. */
+/**
+ * Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. The lookahead is faster than the
+ * check of the start, so it comes first.
+ */
 const NORTH_AMERICAN = new RegExp(
-  String.raw`(?=[1-9(])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
+  String.raw`(?=\([2-9]|1[ .\-]|[2-9]\d\d[ .\-])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
   'g',
 );
 
