@@ -83,46 +83,64 @@ const INTERNATIONAL = new RegExp(
   'g',
 );
 
-/** Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. */
+/**
+ * Numbers of North America, with separators: (555) 234-5678, 555-234-5678, 1-555-234-5678. The lookahead is faster than the
+ * check of the start, so it comes first.
+ */
 const NORTH_AMERICAN = new RegExp(
-  String.raw`(?=[\d(])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
+  String.raw`(?=\([2-9]|1[ .\-]|[2-9]\d\d[ .\-])${NUMBER_START}(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .\-])[2-9]\d\d[ .\-]\d{4}${NUMBER_END}`,
   'g',
 );
 
-/** Numbers with a trunk prefix, with separators: 030 1234567, (0151) 123 456 78, 020 7946 0958, 01 23 45 67 89. */
-const NATIONAL = new RegExp(
-  String.raw`(?=[0(])${NUMBER_START}\(?0\d{1,4}\)?(?:[ ./\-]{1,3}\d{2,8}){1,5}${NUMBER_END}`,
+/**
+ * Numbers with a trunk or international prefix, with separators: 030 1234567, (0151) 123 456 78, 020 7946 0958,
+ * 01 23 45 67 89, 0049 151 12345678, 0049 15112345678.
+ */
+const PREFIXED = new RegExp(
+  String.raw`(?=[0(])${NUMBER_START}\(?0(?:0[1-9]\d{0,2}\)?[ ./\-]{1,3}\d{9,12}|\d{1,4}\)?(?:[ ./\-]{1,3}\d{2,8}){1,5})${NUMBER_END}`,
   'g',
 );
 const DIGITS_MIN = 9;
 const DIGITS_MAX = 12;
 
+/** `00` and at most 15 digits (E.164). */
+const INTERNATIONAL_DIGITS_MAX = 17;
+
 /** A date, which may be followed by a time. */
 const DATE = /^\d{1,2}[./-](?:0?[1-9]|[12]\d|3[01])[./-]\d{2,4}(?![./-]\d)/;
 
-/** Finds phone numbers: international ones, and national ones with separators. */
+/** Finds phone numbers: those with `+`, and others with separators. */
 export function findPhones(text: string, onMatch: OnMatch): void {
   if (text.includes('+')) each(INTERNATIONAL, text, onMatch);
   each(NORTH_AMERICAN, text, onMatch);
-  NATIONAL.lastIndex = 0;
-  for (let match = NATIONAL.exec(text); match; match = NATIONAL.exec(text)) {
-    const length = nationalLength(match[0]);
-    if (length > 0) onMatch(match.index, match.index + length);
+  PREFIXED.lastIndex = 0;
+  for (let match = PREFIXED.exec(text); match; match = PREFIXED.exec(text)) {
+    const [groups] = match;
     // if it is none, a number may begin with its next group of digits
-    NATIONAL.lastIndex = match.index + (length || /^\(?\d+/.exec(match[0])![0].length);
+    const length = prefixedLength(groups);
+    if (length > 0) onMatch(match.index, match.index + length);
+    PREFIXED.lastIndex = match.index + (length || groupEnd(groups, groups[0] === '(' ? 1 : 0));
   }
 }
 
 /** Returns the length of the longest phone number with which groups of digits begin, or 0. */
-function nationalLength(groups: string): number {
-  if (DATE.test(groups)) return 0;
+function prefixedLength(groups: string): number {
+  const max = groups.startsWith('00') || groups.startsWith('(00') ? INTERNATIONAL_DIGITS_MAX : DIGITS_MAX;
   let length = 0;
   let digits = 0;
-  for (const { 0: group, index } of groups.matchAll(/\d+/g)) {
-    digits += group.length;
-    if (digits >= DIGITS_MIN && digits <= DIGITS_MAX) length = index + group.length;
+  for (let at = 0; at < groups.length && digits <= max; at++) {
+    const end = groupEnd(groups, at);
+    digits += end - at;
+    if (end > at && digits >= DIGITS_MIN && digits <= max) length = end;
+    at = end;
   }
-  return length;
+  return length > 0 && DATE.test(groups) ? 0 : length;
+}
+
+/** Returns where a group of digits ends. */
+function groupEnd(text: string, at: number): number {
+  while (isDigit(text.charCodeAt(at))) at += 1;
+  return at;
 }
 
 function each(pattern: RegExp, text: string, onMatch: OnMatch): void {
@@ -171,30 +189,40 @@ function cardEnd(text: string, start: number): number {
   return end;
 }
 
+/**
+ * Longest run of characters that one search reads. A longer run is read in parts, because a repetition of several million
+ * characters overflows the stack of regular expressions.
+ */
+const RUN_MAX = 4096;
+
+/** Returns where a run ends that a sticky pattern matches part by part. */
+function runEnd(part: RegExp, text: string, at: number): number {
+  part.lastIndex = at;
+  while (part.test(text)) at = part.lastIndex;
+  return at;
+}
+
 /** A secret that starts with a known prefix. The prefix comes first, because it is rare. */
 const secret = (prefix: string, rest: string, start = WORD_START): string =>
   `${prefix}(?<=${start}${prefix})${rest}`;
 
 const BEARER = 'bearer ';
+const JWT = 'eyJ';
 
 const SECRETS = new RegExp(
   [
-    secret('rsk_', String.raw`[\w-]{16,}`),
-    secret('sk-', String.raw`[\w-]{16,}`),
-    secret('[rs]k_(?:live|test)_', String.raw`\w{16,}`),
+    secret('rsk_', String.raw`[\w-]{16,${RUN_MAX}}`),
+    secret('sk-', String.raw`[\w-]{16,${RUN_MAX}}`),
+    secret('[rs]k_(?:live|test)_', String.raw`\w{16,${RUN_MAX}}`),
     secret('A[KS]IA', String.raw`[A-Z0-9]{16}(?!\w)`),
-    secret('gh[oprsu]_', String.raw`\w{20,}`),
-    secret('github_pat_', String.raw`\w{20,}`),
-    secret('glpat-', String.raw`[\w-]{16,}`),
-    secret('xox[abeoprs]-', String.raw`[\w-]{10,}`),
-    secret('AIza', String.raw`[\w-]{30,}`),
-    // a JWT; it does not start within a run of its characters, because reading each run once keeps the time linear
-    secret(
-      'eyJ',
-      String.raw`[\w-]{12,}\.[\w-]{8,}\.[\w-]*`,
-      WORD_START.replace(String.raw`[^\w]`, String.raw`[^\w-]`),
-    ),
-    secret('(?:[Bb]earer|BEARER) ', String.raw`[\w.~+/=-]{16,}`),
+    secret('gh[oprsu]_', String.raw`\w{20,${RUN_MAX}}`),
+    secret('github_pat_', String.raw`\w{20,${RUN_MAX}}`),
+    secret('glpat-', String.raw`[\w-]{16,${RUN_MAX}}`),
+    secret('xox[abeoprs]-', String.raw`[\w-]{10,${RUN_MAX}}`),
+    secret('AIza', String.raw`[\w-]{30,${RUN_MAX}}`),
+    // the start of a JWT; it is not within a run of its characters, because reading each run once keeps the time linear
+    secret(JWT, String.raw`[\w-]{12}`, WORD_START.replace(String.raw`[^\w]`, String.raw`[^\w-]`)),
+    secret('(?:[Bb]earer|BEARER) ', String.raw`[\w.~+/=-]{16,${RUN_MAX}}`),
     '-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----',
   ].join('|'),
   'g',
@@ -226,8 +254,23 @@ const PRIVATE_KEY = '-----BEGIN ';
 const KEY_END = '-----END ';
 const KEY_END_LINE = /-----END [A-Z ]{0,30}PRIVATE KEY-----/y;
 
-/** The lines of a private key whose end is missing. */
-const KEY_LINES = /(?:[\w+/=:,. -]|\\[nr]|[\r\n])*/y;
+/** Lines of a private key whose end is missing. */
+const KEY_LINES = /(?:[\w+/=:,. -]|\\[nr]|[\r\n]){1,4096}/y;
+
+const BEARER_PART = /[\w.~+/=-]{1,4096}/y;
+const SECRET_PART = /[\w-]{1,4096}/y;
+
+/** Length of the shortest payload of a JWT. */
+const PAYLOAD_MIN = 8;
+
+/** Returns where the JWT whose header begins at `start` ends, or 0. */
+function jwtEnd(text: string, start: number): number {
+  const header = runEnd(SECRET_PART, text, start);
+  if (text[header] !== '.') return 0;
+  const payload = runEnd(SECRET_PART, text, header + 1);
+  if (text[payload] !== '.' || payload - header <= PAYLOAD_MIN) return 0;
+  return runEnd(SECRET_PART, text, payload + 1);
+}
 
 /** Finds secrets: API keys of well-known providers and of this service, JWTs, bearer tokens and private keys. */
 export function findApiKeys(text: string, onMatch: OnMatch): void {
@@ -235,19 +278,28 @@ export function findApiKeys(text: string, onMatch: OnMatch): void {
   let hasEnd = true;
   SECRETS.lastIndex = 0;
   for (let match = SECRETS.exec(text); match; match = SECRETS.exec(text)) {
+    const [head] = match;
     const start = match.index;
     let end = SECRETS.lastIndex;
-    if (match[0].startsWith('-----')) {
+    if (head.startsWith('-----')) {
       const found: number = hasEnd ? text.indexOf(KEY_END, end) : -1;
       hasEnd = found >= 0;
-      const close = hasEnd ? KEY_END_LINE : KEY_LINES;
-      close.lastIndex = hasEnd ? found : end;
-      end = close.test(text) ? close.lastIndex : found + KEY_END.length;
-      SECRETS.lastIndex = end;
+      if (hasEnd) {
+        KEY_END_LINE.lastIndex = found;
+        end = KEY_END_LINE.test(text) ? KEY_END_LINE.lastIndex : found + KEY_END.length;
+      } else {
+        end = runEnd(KEY_LINES, text, end);
+      }
       onMatch(start, end);
+    } else if (head.startsWith(JWT)) {
+      end = jwtEnd(text, start);
+      if (end > 0) onMatch(start, end);
+      else end = start + JWT.length;
     } else {
-      const isBearer = match[0].slice(0, BEARER.length).toLowerCase() === BEARER;
+      const isBearer = head.slice(0, BEARER.length).toLowerCase() === BEARER;
+      if (head.length > RUN_MAX) end = runEnd(isBearer ? BEARER_PART : SECRET_PART, text, end);
       onMatch(isBearer ? start + BEARER.length : start, end);
     }
+    SECRETS.lastIndex = end;
   }
 }

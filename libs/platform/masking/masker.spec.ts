@@ -25,6 +25,7 @@ describe('Masker', () => {
     ['1-800-555-0199', '[phone]'],
     ['030 1234567 089/1234567', '[phone] [phone]'],
     ['01.12.2026 030 1234567', '01.12.2026 [phone]'],
+    ['0049 151 12345678, 0049 15112345678, (0044) 20 7946 0958', '[phone], [phone], [phone]'],
     ['020 7946 0958; 01 23 45 67 89; (0151) 123 456 78', '[phone]; [phone]; [phone]'],
     [String.raw`call\n+49 30 901820\n030 901820-12`, String.raw`call\n[phone]\n[phone]`],
     // card numbers
@@ -51,6 +52,7 @@ describe('Masker', () => {
   it.each([
     'a@b, x@1.2.3, @jane, jane@localhost',
     '2026-11-30 05:42:13, 30.11.2026 12:00, 01/12/2026, 01-12-2026 05:42:13',
+    '00 1234567890123456 or 0049 1234567890123456',
     '1795132800000000000 or 0123456789 or 5551234',
     '192.168.100.200:8080 v1.2.3.4567',
     '0 1 2 3 4 5 6 7 8 9, 1,234,567.89, 3.14159265358979',
@@ -115,4 +117,26 @@ describe('Masker', () => {
     const text = unit.repeat(Math.ceil((1024 * 1024) / unit.length));
     expect(typeof ALL.start().text(text)).toBe('string');
   }); // oxfmt-ignore
+
+  // a search that reads a run at once would overflow the stack of regular expressions
+  it.each([
+    ['rsk_', 'a', ''],
+    ['sk_live_', 'a', ''],
+    ['ghp_', 'a', ''],
+    ['xoxb-', 'a', ''],
+    ['AIza', 'a', ''],
+    ['Bearer ', 'a.', ''],
+    ['eyJ', 'a', '.eyJhbGciOi.x'],
+    ['eyJhbGciOiJIUzI1NiJ9.', 'a', '.x'],
+    ['-----BEGIN PRIVATE KEY-----', 'a', ''],
+    ['-----BEGIN PRIVATE KEY-----', '\\n', ''],
+  ])('masks %j and 16 MiB of %j', (start, unit, end) => {
+    const run = unit.repeat((16 * 1024 * 1024) / unit.length);
+    expect(mask([{ builtin: 'api_key' }], `a ${start}${run}${end}`)).toMatch(/^a (?:Bearer )?\[api_key\]$/);
+  });
+
+  it.each(['eyJ', 'eyJhbGciOiJIUzI1NiJ9.'])('leaves %j and 16 MiB that are no JWT', (start) => {
+    const text = start + 'a'.repeat(16 * 1024 * 1024);
+    expect(mask([{ builtin: 'api_key' }], text) === text).toBe(true);
+  });
 });

@@ -129,10 +129,10 @@ export class ScoreTargetRepository {
   }
 
   /**
-   * Changes the finalized experiments whose results name a trace or a session, after a person's score of it was deleted, so
-   * that their comparisons are computed again.
+   * Increments the generation of finalized experiments whose results name a trace or a session, after a person's score of it
+   * was deleted, so that their comparisons are computed again.
    */
-  async noteDeletion(
+  async bumpExperiments(
     tx: Tx,
     workspaceId: string,
     { trace_id, session_id }: Pick<ScoreRow, 'trace_id' | 'session_id'>,

@@ -144,7 +144,7 @@ export class ScoreService {
         );
       }
       if (!(await this.scores.delete(tx, scope, id))) throw problem.notFound('score', id);
-      if (ofPeople) await this.targets.noteDeletion(tx, workspaceId, row);
+      if (ofPeople) await this.targets.bumpExperiments(tx, workspaceId, row);
       const entry = { action: 'delete', type: 'score', id, workspaceId } as const;
       await this.audit.record(tx, scope, { ...entry, changes: [] });
     });

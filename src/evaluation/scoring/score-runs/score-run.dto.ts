@@ -73,9 +73,9 @@ export class ScoringWorkDto {
   cache!: boolean;
   /**
    * Why it failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail), `cancelled`,
-   * `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `scorer_deleted`, `internal_error` (workers failed to execute the
-   * run). A batch fails if it is `cancelled`, with `budget_exceeded` or, if none of its runs succeeded, for the reason of the
-   * last one.
+   * `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `scorer_deleted`, `internal_error` (workers failed
+   * to execute the run). A batch fails if it is `cancelled`, with `budget_exceeded` or, if none of its runs succeeded, for the
+   * reason of the last one.
    */
   @ApiProperty({ enum: [...FAILURE_CODES], nullable: true })
   failure_code!: FailureCode | null;
