@@ -1,8 +1,12 @@
-import type { Tx } from '#platform/db';
+import { raw, type Sql, type Tx } from '#platform/db';
 import type { ErasedCounts, ErasureBatch, ErasureItemKind, ErasureItems, ErasureRun } from '../../resources';
 
 /** Items of one batch. Each may have several rows. */
 const ITEMS = 200;
+
+/** The column of scores, results and annotation items that names an item of a kind. */
+export const columnOf = (kind: ErasureItemKind): Sql =>
+  raw(kind === 'record' ? 'dataset_record_id' : `${kind}_id`);
 
 /**
  * Passes the next items of an erasure to `handle`, one kind after another.
