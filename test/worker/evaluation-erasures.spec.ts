@@ -155,6 +155,18 @@ describe('an erasure in evaluation', () => {
       metadata: { m: MARKER },
       tags: [MARKER],
     };
+    // a record that named the trace only in its first version, and a result over the other record, which has its input
+    const moved = await on.post<any>(`/eval/v1/datasets/${dataset_id}/records`, {
+      ...{ input: MARKER, source_kind: 'trace', source_ref: theirs },
+    });
+    const movedPath = `/eval/v1/datasets/${dataset_id}/records/${moved.body.dataset_record_id}`;
+    await on.editor.patch(movedPath, { input: 'x', source_ref: other });
+    const over = await on.experiment({ dataset_id });
+    const copy = await on.result(over.experiment_id, {
+      dataset_record_id: made.body.items[0].record.dataset_record_id,
+      scores: { s: { score: 1, comment: MARKER } },
+    });
+    await annotation.queue(await annotation.scorer(), { experiment_id: over.experiment_id });
     const experiments = await Promise.all([on.experiment(), on.experiment()]);
     const [candidate, baseline] = experiments.map((one) => one.experiment_id) as [string, string];
     const results = [];
@@ -179,8 +191,15 @@ describe('an erasure in evaluation', () => {
       await post({ trace_id: theirs, scorer_name: 'tone', score: 1, comment: MARKER }),
       await post({ trace_id: other, scorer_name: 'tone', score: 1, author: 'ada' }),
       await post({ trace_id: other, scorer_name: 'thumbs', score: 1, source: 'end_user', author: 'ada' }),
+      await post({
+        result_id: copy.result_id,
+        scorer_name: 'thumbs',
+        score: 1,
+        source: 'end_user',
+        author: 'ada',
+      }),
     ];
-    expect(given.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(given.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     const scorer = await on.evaluator.post('/eval/v1/scorers', {
       workspace_id: on.id,
       name: 'quotes',
@@ -203,10 +222,11 @@ describe('an erasure in evaluation', () => {
     const etag = (await admin.get(`${path}/results/${results[0]!.result_id}`)).headers.get('etag');
 
     const dry = await eraseUser('ada', true);
-    expect(dry).toMatchObject({ results: 2, records: 1, scores: 3 });
     expect(await rowsWith(MARKER)).not.toEqual({});
-    const counts = await eraseUser('ada');
-    expect(counts).toMatchObject({ results: 2, records: 1, scores: 3, annotation_items: 1 });
+    const { kept_responses: _, ...counts } = await eraseUser('ada');
+    expect(counts).toMatchObject({ results: 3, records: 2, scores: 4, annotation_items: 2 });
+    expect(dry).toEqual(counts);
+    expect((await admin.get(movedPath)).status).toBe(404);
 
     const read = await admin.get(`${path}/results/${results[0]!.result_id}`);
     expect(read.headers.get('etag')).not.toBe(etag);
@@ -239,6 +259,57 @@ describe('an erasure in evaluation', () => {
     });
     expect(again.body.items[0].status_code).toBe(409);
     for (const text of [MARKER, 'ada', theirs]) expect(await rowsWith(text)).toEqual({});
+  });
+
+  const JUDGE = { prompt: 'Is {{output}} good?', output: { type: 'boolean' } };
+  const QUOTING = { language: 'javascript', source: 'function score({ input }) { throw new Error(input); }' };
+
+  /** Requests a run over a trace, and returns its path. */
+  const score = async (scorer_kind: string, definition: object, traceId: string): Promise<string> => {
+    const fields = { workspace_id: on.id, name: scorer_kind, scorer_kind, definition };
+    const scorer = await on.evaluator.post('/eval/v1/scorers', fields);
+    const path = `/eval/v1/scorers/${scorer.body.scorer_id}/score`;
+    const run = await on.evaluator.post(path, { trace_ids: [traceId] });
+    return `/eval/v1/score-runs/${run.body.score_run_id}`;
+  };
+  const ended = (run: string) =>
+    until(async () => ['succeeded', 'failed'].includes((await get(run)).run_status));
+
+  const REMOVALS: [string, (traceId: string) => Promise<unknown>][] = [
+    ['an erasure', () => eraseUser('ada')],
+    ['the deletion of a trace', (traceId) => admin.delete(`/telemetry/v1/traces/${traceId}?force=true`)],
+  ];
+
+  it.each(REMOVALS)('leaves nothing that scorers said about a trace after %s', async (_, remove) => {
+    const reply = { reasoning: MARKER, value: true };
+    judged.judge.reply = () => ({ content: JSON.stringify(reply) });
+    const traceId = await traceOf('ada', MARKER);
+    const runs = [await score('llm_judge', JUDGE, traceId), await score('code', QUOTING, traceId)];
+    for (const run of runs) await ended(run);
+    expect(Object.keys(await rowsWith(MARKER))).toEqual(['scores', 'judge_answers', 'target_outcomes']);
+    await remove(traceId);
+    expect(await rowsWith(MARKER)).toEqual({});
+    const [judgement] = await on.list<object>(`${runs[0]}/results`);
+    expect(judgement).not.toHaveProperty('request_sha256');
+    expect(judgement).not.toHaveProperty('probabilities');
+  });
+
+  it.each(REMOVALS)('caches no answer of a judge that comes after %s', async (_, remove) => {
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { judge } = judged;
+    judge.reset();
+    judge.reply = async () => {
+      await answered;
+      return { content: JSON.stringify({ reasoning: MARKER, value: true }) };
+    };
+    const traceId = await traceOf('ada', MARKER);
+    const run = await score('llm_judge', JUDGE, traceId);
+    await until(() => judge.requests.length > 0);
+    await remove(traceId);
+    answer();
+    await ended(run);
+    expect(await rowsWith(MARKER)).toEqual({});
   });
 
   it('removes the name of an annotator, and keeps the work', async () => {

@@ -133,6 +133,9 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
     );
     -- snapshots and exports: the records of a dataset at a revision
     CREATE INDEX record_versions_as_of ON record_versions (dataset_id, dataset_record_id, revision);
+    -- erasures: the records that were made from a trace or a session
+    CREATE INDEX record_versions_source ON record_versions (dataset_id, source_ref)
+      WHERE source_kind IN ('trace', 'session');
 
     -- The ids of uploaded files. A file is stored before it becomes a version, so that the dataset is locked only briefly,
     -- while the version gets its number.

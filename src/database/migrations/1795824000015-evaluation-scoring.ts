@@ -217,6 +217,8 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       result_id text COLLATE "C",
       result_version integer,
       case_id text COLLATE "C",
+      -- whether its trace, session or result was erased, or its trace was deleted: late answers about it are not cached
+      is_erased boolean NOT NULL DEFAULT false,
       -- an erased trace or session leaves a target without its id
       target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (
         CASE WHEN result_version IS NULL THEN coalesce(trace_id, session_id, 'erased ' || ordinal::text)

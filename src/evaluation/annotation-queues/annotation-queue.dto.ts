@@ -162,6 +162,8 @@ export class QueueScorerVersionDto {
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
+  /** Whether the scorer was deleted. Nobody can then work on the queue. */
+  erased!: boolean;
 }
 
 const COUNT = { type: 'integer', minimum: 0 } as const;
@@ -214,10 +216,10 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
 
 export class AnnotationQueuePageDto extends PageOf(AnnotationQueueDto) {}
 
-/** Converts a row to a view without claims. `withClaims` adds them. */
+/** Converts a row to a view without claims and deleted scorers, which the service adds. */
 export const toAnnotationQueueDto = viewOf(AnnotationQueueDto, (row: AnnotationQueueEntity) => ({
   source: row.source as unknown as AnnotationSourceDto,
-  scorers: pinsOf(row),
+  scorers: pinsOf(row).map((pin) => ({ ...pin, erased: false })),
   in_progress_count: 0,
 }));
 

@@ -100,7 +100,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
 
   async list(scope: Scope, query: AnnotationQueueListQueryDto): Promise<Page<AnnotationQueueDto>> {
     const { items, page } = this.page(await this.queues.list(scope, query));
-    return { items: await this.withClaimsOf(scope, items), page };
+    return { items: await this.withCurrent(scope, items), page };
   }
 
   override async get(scope: Scope, id: string): Promise<Versioned<AnnotationQueueDto>> {
@@ -194,11 +194,11 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     scope: Scope,
     { view, version }: Versioned<AnnotationQueueDto>,
   ): Promise<Versioned<AnnotationQueueDto>> {
-    const [current] = await this.withClaimsOf(scope, [view]);
+    const [current] = await this.withCurrent(scope, [view]);
     return withProgressInETag(current!, version);
   }
 
-  private async withClaimsOf(
+  private async withCurrent(
     scope: Scope,
     views: readonly AnnotationQueueDto[],
   ): Promise<AnnotationQueueDto[]> {
@@ -207,7 +207,14 @@ export class AnnotationQueueService extends WorkspaceResourceService<
       scope,
       views.map(({ queue_id }) => queue_id),
     );
-    return views.map((view) => withClaims(view, claims.get(view.queue_id)!));
+    const erased = await this.scorers.missing(
+      scope,
+      views.flatMap((view) => view.scorer_ids),
+    );
+    return views.map((view) => ({
+      ...withClaims(view, claims.get(view.queue_id)!),
+      scorers: view.scorers.map((one) => ({ ...one, erased: erased.has(one.scorer_id) })),
+    }));
   }
 }
 

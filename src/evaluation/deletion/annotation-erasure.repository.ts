@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { empty, sql, type Tx } from '#platform/db';
-import { type ErasureBatch, ErasureItems, type ErasureRun } from '../../resources';
-import { passItems } from './erasure-passes';
+import { empty, sql, type Sql, type Tx } from '#platform/db';
+import { type ErasureBatch, type ErasureItemKind, ErasureItems, type ErasureRun } from '../../resources';
+import { columnOf, passItems } from './erasure-passes';
 
 const ITEMS = 500;
+const KINDS = ['trace', 'session', 'result'] as const;
 
 /** Erases the items of annotation queues, and the names of annotators. */
 @Injectable()
@@ -11,21 +12,21 @@ export class AnnotationErasureRepository {
   constructor(private readonly items: ErasureItems) {}
 
   /**
-   * Deletes the items that are about erased traces and sessions, or about results that name them, and removes the traces from
-   * the sources of queues.
+   * Deletes the items that are about erased traces, sessions and results, or about results that name these traces and sessions,
+   * and removes the traces from the sources of queues.
    */
   eraseItems(tx: Tx, erasure: ErasureRun, cursor: string | null): Promise<ErasureBatch> {
     const { workspaceId, subject, isDryRun } = erasure;
-    if (isDryRun) return Promise.resolve({ counts: {}, next: null });
-    return passItems(this.items, tx, erasure, ['trace', 'session'], cursor, async (kind, ids) => {
-      const column = kind === 'trace' ? sql`trace_id` : sql`session_id`;
+    if (isDryRun) return this.countItems(tx, erasure);
+    return passItems(this.items, tx, erasure, KINDS, cursor, async (kind, ids) => {
       // deleted traces leave the results that name them as they are
       const withoutResults = subject === 'traces' ? sql`AND result_id IS NULL` : empty;
       const queueIds = await this.deleteItems(
         tx,
         workspaceId,
         sql`SELECT item_id FROM annotation_items
-          WHERE workspace_id = ${workspaceId} AND ${column} = ANY (${ids}::text[]) ${withoutResults}`,
+          WHERE workspace_id = ${workspaceId} AND ${columnOf(kind)} = ANY (${ids}::text[]) ${withoutResults}
+            ${andOfErasedTrace(erasure, kind, 'annotation_items')}`,
       );
       if (kind === 'trace') {
         await tx.query(
@@ -37,6 +38,22 @@ export class AnnotationErasureRepository {
       }
       return { annotation_items: queueIds.length };
     });
+  }
+
+  /** Counts what `eraseItems` would delete. Traces are counted with their items that nobody has scored. */
+  private async countItems(tx: Tx, erasure: ErasureRun): Promise<ErasureBatch> {
+    const { erasureId, workspaceId, subject } = erasure;
+    const isErased = (kind: ErasureItemKind): Sql =>
+      sql`EXISTS (SELECT FROM erasure_items e WHERE e.erasure_id = ${erasureId} AND e.workspace_id = ${workspaceId}
+        AND e.item_kind = ${kind} AND e.item_id = i.${columnOf(kind)})${andOfErasedTrace(erasure, kind, 'i')}`;
+    const withoutResults = subject === 'traces' ? sql`AND i.result_id IS NULL` : empty;
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM annotation_queues q JOIN annotation_items i USING (workspace_id, queue_id)
+        WHERE q.workspace_id = ${workspaceId} ${withoutResults}
+          AND CASE WHEN i.result_id IS NULL AND ${isErased('trace')} THEN i.scored_count > 0
+                   ELSE ${isErased('trace')} OR ${isErased('session')} OR ${isErased('result')} END`,
+    );
+    return { counts: { annotation_items: row!.count }, next: null };
   }
 
   /** Deletes items of the queues over an experiment. */

@@ -47,12 +47,14 @@ export class EvaluationErasureSteps {
     );
 
     add('results and records of traces', PEOPLE, 'collect', (...batch) => content.collect(...batch));
-    add('content of results', PEOPLE, 'erase', (...batch) => content.eraseResults(...batch));
+    // records before results, so that no more results over them are stored, and targets before scores, so that a worker that is
+    // scoring a target stores no more scores of it
     add('records of traces', PEOPLE, 'copies', (...batch) => content.eraseRecords(...batch));
-    add('scores of traces', SOURCES, 'copies', (...batch) => content.eraseScores(...batch));
-    add('scores by author', END_USER, 'copies', (tx, run) => content.eraseAuthor(tx, run));
+    add('content of results', PEOPLE, 'copies', (...batch) => content.eraseResults(...batch));
     add('waiting targets', SOURCES, 'copies', (...batch) => targets.removeWaiting(...batch));
     add('targets of runs', SOURCES, 'copies', (...batch) => targets.blankTargets(...batch));
+    add('scores of traces', SOURCES, 'copies', (...batch) => content.eraseScores(...batch));
+    add('scores by author', END_USER, 'copies', (tx, run) => content.eraseAuthor(tx, run));
     add('cached answers', SOURCES, 'copies', (tx, run) => targets.deleteAnswers(tx, run));
     add('annotation items', SOURCES, 'copies', (...batch) => annotation.eraseItems(...batch));
     add('annotators', END_USER, 'copies', (tx, run) => annotation.eraseAuthor(tx, run));

@@ -9,6 +9,7 @@ interface Kind {
   noun: string;
   /** Selects `id` of at most `limit` rows. */
   select: (workspaceId: string, id: string) => Sql;
+  isDeletedToo?: true;
 }
 
 const OPEN = raw(`('queued', 'running')`);
@@ -119,6 +120,7 @@ const KINDS: Readonly<Record<string, readonly Kind[]>> = {
   scorer: [
     {
       noun: 'scoring rule',
+      isDeletedToo: true,
       select: (workspace, id) =>
         sql`SELECT rule_id AS id FROM scoring_rules
           WHERE workspace_id = ${workspace} AND scorer_id = ${id} AND enabled AND archived_at IS NULL`,
@@ -143,8 +145,17 @@ export class EvaluationReferences implements ReferenceSource {
     const { workspaceId } = scope as Scope;
     const selected = KINDS[noun]!.map(
       (kind) =>
-        sql`(SELECT ${kind.noun} AS noun, id FROM (${kind.select(workspaceId, id)}) found LIMIT ${limit})`,
+        sql`(SELECT ${kind.noun} AS noun, id, ${kind.isDeletedToo ?? false}::boolean AS "isDeletedToo" FROM (${kind.select(workspaceId, id)}) found LIMIT ${limit})`,
     ).reduce((all, one) => sql`${all} UNION ALL ${one}`);
     return tx.query<Reference>(sql`SELECT * FROM (${selected}) found LIMIT ${limit}`);
+  }
+
+  /** Changes the ETags of the queues of a deleted scorer, which show that it is erased. */
+  async markErased(tx: Tx, scope: OrgScope, noun: string, id: string): Promise<void> {
+    if (noun !== 'scorer') return;
+    await tx.query(
+      sql`UPDATE annotation_queues SET generation = generation + 1
+        WHERE workspace_id = ${(scope as Scope).workspaceId} AND ${id} = ANY (scorer_ids)`,
+    );
   }
 }

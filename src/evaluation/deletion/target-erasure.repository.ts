@@ -75,7 +75,7 @@ export class TargetErasureRepository {
     const scoreIds = targets.map(() => newId('score'));
     const keys = sql`unnest(${runIds}::text[], ${ordinals}::integer[]) AS key(score_run_id, ordinal)`;
     await tx.query(
-      sql`UPDATE score_targets t SET trace_id = NULL, session_id = NULL FROM ${keys}
+      sql`UPDATE score_targets t SET trace_id = NULL, session_id = NULL, is_erased = true FROM ${keys}
         WHERE t.score_run_id = key.score_run_id AND t.ordinal = key.ordinal`,
     );
     await tx.query(
@@ -91,7 +91,8 @@ export class TargetErasureRepository {
     );
     await tx.query(
       sql`UPDATE target_outcomes o
-        SET target_id = t.target_id, error = CASE WHEN error IS NOT NULL THEN ${ERASED} END, reasoning = NULL, samples = NULL
+        SET target_id = t.target_id, error = CASE WHEN error IS NOT NULL THEN ${ERASED} END, reasoning = NULL, samples = NULL,
+            probabilities = NULL, request_sha256 = NULL
         FROM ${keys} JOIN score_targets t USING (score_run_id, ordinal)
         WHERE o.score_run_id = key.score_run_id AND o.ordinal = key.ordinal AND o.workspace_id = ${workspaceId}`,
     );

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
-import { Database, DELETE_BATCH, deleteInBatches, join, prepared, sql } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, empty, join, prepared, sql } from '#platform/db';
 import { type RawJson, toJsonText, toRawJson } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import type { PinnedScorer } from '../scorers';
@@ -87,7 +87,10 @@ export class JudgeRepository {
     return { bySample, newestDigest: rows[0]?.newestDigest ?? null };
   }
 
-  /** Caches the answer to a sample of a question, so that it is not paid for twice. */
+  /**
+   * Caches the answer to a sample of a question, so that it is not paid for twice. Caches nothing about a target that was deleted
+   * or erased in the meantime. Locks the run before the target, as a deletion does, which then finds the answer.
+   */
   async saveAnswer(
     { workspace_id, scorer_id, scorer_version }: ScorerVersion,
     questionSha256: string,
@@ -95,12 +98,19 @@ export class JudgeRepository {
     { judgement, targetKey }: CachedAnswer,
   ): Promise<void> {
     const key = [workspace_id, scorer_id, scorer_version, questionSha256, sample];
+    const [runId, ordinal] = targetKey?.split(':') ?? [];
+    const source = runId
+      ? sql`FROM score_runs r JOIN score_targets t USING (score_run_id)
+          WHERE r.score_run_id = ${runId} AND r.workspace_id = ${workspace_id} AND t.ordinal = ${Number(ordinal)}
+            AND NOT t.is_erased
+          FOR KEY SHARE OF r FOR SHARE OF t`
+      : empty;
     await this.database.query(
       prepared(
-        'judge-answer.save',
+        runId ? 'judge-answer.save' : 'judge-answer.save-without-run',
         sql`INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
                                        target_key)
-          VALUES (${join(key)}, ${toRawJson(judgement)}, ${targetKey})
+          SELECT ${join(key)}, ${toRawJson(judgement)}::json, ${targetKey}::text ${source}
           ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
           DO UPDATE SET judgement = excluded.judgement, target_key = excluded.target_key, created_at = now()`,
       ),

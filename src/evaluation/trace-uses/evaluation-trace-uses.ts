@@ -34,7 +34,7 @@ export class EvaluationTraceUses extends TraceUses {
   async remove(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<RemovedUses> {
     const items = await this.items.deleteUnscored(tx, workspaceId, traceIds);
     const scores = await this.scores.deleteOfTraces(tx, workspaceId, traceIds);
-    await this.targets.clearOutcomes(tx, workspaceId, traceIds);
+    await this.targets.clear(tx, workspaceId, traceIds);
     return { scores, items };
   }
 }

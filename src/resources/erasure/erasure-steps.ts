@@ -30,7 +30,8 @@ export interface ErasureBatch {
 }
 
 /**
- * The phases of an erasure in a workspace. Steps of one phase must not depend on each other.
+ * The phases of an erasure in a workspace. Steps of one phase run in the order in which they were added, so only those of one
+ * area may depend on each other.
  *
  * - `prepare` closes the doors, so that no data of the subject arrives any more
  * - `select` adds the ids of the subject's traces and sessions to `ErasureItems`. It also runs in a dry run

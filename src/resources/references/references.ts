@@ -8,6 +8,8 @@ export interface Reference {
   /** What it is, as problem details name it: `experiment`, `version 3 of the agent`. */
   noun: string;
   id: string;
+  /** Whether it is deleted together with the resource, so that no reference is left. */
+  isDeletedToo?: boolean;
 }
 
 /** Finds what refers to resources. The area that stores the references provides it, and adds it to `References`. */
@@ -57,8 +59,13 @@ export class References {
     if (found.length === 0) return;
     const named = found.slice(0, NAMED_MAX).map((one) => `${one.noun} ${one.id}`);
     const others = found.length > NAMED_MAX ? ' and others' : '';
+    const owned = found.find((one) => one.isDeletedToo);
     throw problem.conflict(
-      `The ${noun} is used by ${named.join(', ')}${others}. Archive, change or end the use of these first, or send \`force=true\` to delete it anyway.`,
+      [
+        `The ${noun} is used by ${named.join(', ')}${others}. Archive, change or end the use of these first, or send \`force=true\` to delete it anyway.`,
+        ...(owned ? [`Each ${owned.noun} is then deleted too.`] : []),
+        ...(found.some((one) => !one.isDeletedToo) ? ['References to it are then marked as erased.'] : []),
+      ].join(' '),
     );
   }
 

@@ -37,7 +37,7 @@ describe('an annotation queue', () => {
       name: 'by hand',
       description: 'of yesterday',
       scorer_ids: [scorer.scorer_id],
-      scorers: [{ scorer_id: scorer.scorer_id, scorer_version: 1 }],
+      scorers: [{ scorer_id: scorer.scorer_id, scorer_version: 1, erased: false }],
       source,
       assignees: [on.ann.id],
       scores_per_item: 2,

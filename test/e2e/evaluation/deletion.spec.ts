@@ -237,6 +237,8 @@ describe('deleting in evaluation', () => {
     const refusal = await remove(path);
     expect([refusal.status, refusal.body.code]).toEqual([409, 'conflict']);
     expect(refusal.body.detail).toContain(`is used by ${noun} ${id}. Change or delete`);
+    const fate = noun === 'scoring rule' ? /rule is then deleted too\.$/ : /References to it are then marked/;
+    expect(refusal.body.detail).toMatch(fate);
     const forced = await remove(path, '?force=true');
     expect(forced.status).toBe(/datasets\/[^/]*$|experiments\/[^/]*$/.test(path) ? 202 : 204);
   });
@@ -262,11 +264,33 @@ describe('deleting in evaluation', () => {
     expect((await on.finalize(ofVersion.experiment_id)).dataset_snapshot).toBeNull();
   });
 
+  it('shows in runs and batches that their scorer was deleted', async () => {
+    const path = `/eval/v1/scorers/${await scorer()}`;
+    const use = { workspace_id: on.id, trace_ids: await annotation.traces(1) };
+    const [run, batch] = [
+      await on.evaluator.post(`${path}/score`, use),
+      await on.evaluator.post(`${path}/batches`, use),
+    ];
+    await on.archive(path);
+    await remove(path, '?force=true');
+    for (const work of [
+      `/eval/v1/score-runs/${run.body.score_run_id}`,
+      `/eval/v1/score-batches/${batch.body.score_batch_id}`,
+    ])
+      expect((await admin.get(work)).body).toMatchObject({ scorer_erased: true });
+  });
+
   it('explains why nobody can work on a queue whose scorer was deleted', async () => {
     const scored = await annotation.scorer();
     const { queue_id } = await annotation.queue(scored, { trace_ids: await annotation.traces(1) });
     await on.archive(`/eval/v1/scorers/${scored.scorer_id}`);
+    const path = `/eval/v1/annotation-queues/${queue_id}`;
+    const before = await admin.get(path);
+    expect(before.body).toMatchObject({ scorers: [{ scorer_id: scored.scorer_id, erased: false }] });
     await remove(`/eval/v1/scorers/${scored.scorer_id}`, '?force=true');
+    const after = await admin.get(path);
+    expect(after.body).toMatchObject({ scorers: [{ scorer_id: scored.scorer_id, erased: true }] });
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
     const next = await on.evaluator.post(`/eval/v1/annotation-queues/${queue_id}/next`, {});
     expect([next.status, next.body.detail]).toEqual([
       409,

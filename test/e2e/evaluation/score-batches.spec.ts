@@ -45,6 +45,7 @@ describe('a request for a batch', () => {
         workspace_id: on.workspaceId,
         scorer_id: scorer.scorer_id,
         scorer_version: 1,
+        scorer_erased: false,
         experiment_id: null,
         grain: 'trace',
         batch_status: 'queued',

@@ -9,6 +9,7 @@ import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreBatchListQueryDto, ScoreBatchRow } from './score-batch.dto';
 
 const COLUMNS = `batch_status, run_count, ${sharedColumns(
+  'b',
   `batch_status = 'running'`,
   (column, count) => `coalesce(b.${column}, 0) + (SELECT coalesce(${count}, 0) FROM score_runs r
      JOIN target_outcomes s ON s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id

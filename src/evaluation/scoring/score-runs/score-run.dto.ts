@@ -35,6 +35,8 @@ export class ScoringWorkDto {
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
+  /** Whether the scorer was deleted. */
+  scorer_erased!: boolean;
   experiment_id!: string | null;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;

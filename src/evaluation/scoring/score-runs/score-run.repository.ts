@@ -32,11 +32,18 @@ export const setCounts = (runId: string, workspaceId: string): Sql =>
 /**
  * Returns the columns that runs and batches share.
  *
+ * @param work the alias of the run or batch
  * @param isRunning whether a count consists of the outcomes so far
  * @param soFar returns the SQL of such a count
  */
-export const sharedColumns = (isRunning: string, soFar: (column: string, count: string) => string): string =>
+export const sharedColumns = (
+  work: string,
+  isRunning: string,
+  soFar: (column: string, count: string) => string,
+): string =>
   [
+    `NOT EXISTS (SELECT FROM scorers x WHERE x.scorer_id = ${work}.scorer_id AND x.workspace_id = ${work}.workspace_id)
+       AS scorer_erased`,
     'workspace_id, scorer_id, scorer_version, experiment_id, score_batch_id, grain, concurrency, total, max_cost_usd',
     'uses_cache AS cache, failure_code, failure_detail, started_at, finished_at, created_at, updated_at, created_by',
     ...Object.entries(COUNTS).map(
@@ -46,6 +53,7 @@ export const sharedColumns = (isRunning: string, soFar: (column: string, count: 
   ].join(', ');
 
 const COLUMNS = `score_run_id, rule_id, run_status, ${sharedColumns(
+  'r',
   `run_status = 'running'`,
   (_, count) =>
     `(SELECT ${count} FROM target_outcomes s WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)`,
