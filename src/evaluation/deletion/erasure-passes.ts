@@ -1,4 +1,4 @@
-import { raw, type Sql, type Tx } from '#platform/db';
+import { empty, raw, type Sql, sql, type Tx } from '#platform/db';
 import type { ErasedCounts, ErasureBatch, ErasureItemKind, ErasureItems, ErasureRun } from '../../resources';
 
 /** Items of one batch. Each may have several rows. */
