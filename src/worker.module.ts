@@ -13,6 +13,7 @@ import { ModelGatewayWorkerModule } from './model-gateway';
 import { RegistryWorkerModule } from './registry';
 import { ResourcesWorkerModule } from './resources';
 import { SkillsModule } from './skills';
+import { StoreWorkerModule } from './store';
 import { TelemetryWorkerModule } from './telemetry';
 
 /** The modules that the worker loads: the job processors of every area, without controllers. */
@@ -26,6 +27,7 @@ export const WORKER_AREAS = [
   AgentsWorkerModule,
   ModelGatewayWorkerModule,
   EvaluationWorkerModule,
+  StoreWorkerModule,
   McpEndpointWorkerModule,
   HousekeepingModule,
 ];

@@ -35,6 +35,7 @@ export {
 export { acceptedErasure, ERASURE_RESPONSE, ErasureDto, toErasureDto } from './erasure/erasure.dto';
 export { type ErasureItemKind, ErasureItems } from './erasure/erasure-items.repository';
 export { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } from './erasure/erasure-steps';
+export { WorkspaceCopiesStep } from './erasure/workspace-copies.step';
 export { type ErasureRequest, Erasures } from './erasure/erasures';
 export { ResourcesWorkerModule } from './resources.worker.module';
 export { checkFaults } from './faults';

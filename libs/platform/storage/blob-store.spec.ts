@@ -66,6 +66,9 @@ describeStorages('kept bytes', (create) => {
       sql`UPDATE blob_writes SET heartbeat_at = heartbeat_at - ${seconds} * interval '1 second' WHERE org_id = ${scope.orgId}`,
     );
 
+  const has = (of: { orgId: string }, digest: string): Promise<boolean> =>
+    database.transaction((tx) => blobs.hold(tx, of, digest));
+
   async function read(digest: string): Promise<Buffer> {
     return contentOf((await blobs.open(scope, digest)).read());
   }
@@ -75,7 +78,7 @@ describeStorages('kept bytes', (create) => {
     const blob = await keptBlob(bytes);
     expect([blob.size, blob.sha256]).toEqual([size, sha256(bytes)]);
     expect((await read(blob.sha256)).equals(bytes)).toBe(true);
-    expect(await blobs.has(scope, blob.sha256)).toBe(true);
+    expect(await has(scope, blob.sha256)).toBe(true);
     expect(await writes()).toEqual([]);
   });
 
@@ -88,7 +91,7 @@ describeStorages('kept bytes', (create) => {
     expect(await writes()).toEqual([]);
     expect((await read(second.sha256)).equals(bytes)).toBe(true);
     const other = { orgId: `org_${randomUUID()}` };
-    expect(await blobs.has(other, second.sha256)).toBe(false);
+    expect(await has(other, second.sha256)).toBe(false);
     await expect(blobs.open(other, second.sha256)).rejects.toMatchObject(UNAVAILABLE);
   });
 
@@ -98,6 +101,18 @@ describeStorages('kept bytes', (create) => {
     expect(await objects()).toHaveLength(1);
     expect(await writes()).toEqual([]);
     expect((await read(all[0]!.sha256)).equals(bytes)).toBe(true);
+  });
+
+  it('stay while a transaction refers to them, and are gone once they were released', async () => {
+    const { sha256 } = await keptBlob(randomBytes(100));
+    const release = () => database.transaction((tx) => Promise.resolve(blobs.release(tx, scope, [sha256])));
+    await database.transaction(async (tx) => {
+      expect(await blobs.hold(tx, scope, sha256)).toBe(true);
+      const isLocked = sql`SELECT 1 FROM blobs WHERE org_id = ${scope.orgId} FOR UPDATE NOWAIT`;
+      await expect(database.query(isLocked)).rejects.toMatchObject({ code: '55P03' });
+    });
+    await release();
+    expect(await has(scope, sha256)).toBe(false);
   });
 
   it('leave nothing if the transaction that keeps them fails', async () => {
@@ -112,7 +127,7 @@ describeStorages('kept bytes', (create) => {
       }),
     );
     await expect(work).rejects.toBe(failure);
-    expect(await blobs.has(scope, written[0]!.sha256)).toBe(false);
+    expect(await has(scope, written[0]!.sha256)).toBe(false);
     expect(await objects()).toEqual([]);
     expect(await writes()).toEqual([]);
   });
@@ -144,7 +159,7 @@ describeStorages('kept bytes', (create) => {
     await age(new Environment().STORAGE_ORPHAN_SECONDS + 1);
     await blobs.deleteOrphans();
     await expect(keep(blob)).rejects.toMatchObject(UNAVAILABLE);
-    expect(await blobs.has(scope, blob.sha256)).toBe(false);
+    expect(await has(scope, blob.sha256)).toBe(false);
   });
 
   it('are rejected and deleted if they arrive after they were considered abandoned', async () => {

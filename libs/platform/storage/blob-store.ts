@@ -204,9 +204,12 @@ export class BlobStore {
     };
   }
 
-  /** Tells whether the organization has these bytes. */
-  async has(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<boolean> {
-    return (await this.blobs.find(scope, sha256, on)) !== null;
+  /**
+   * Holds stored bytes until the transaction ends, so that it can refer to them: a concurrent `release` waits. Returns false if
+   * the organization does not have them.
+   */
+  hold(tx: Tx, scope: Tenant, sha256: string): Promise<boolean> {
+    return this.blobs.hold(tx, scope, sha256);
   }
 
   /** Deletes the remains of interrupted writes, and removed objects. Safe to run in several processes. */

@@ -74,6 +74,14 @@ export class BlobRepository {
     return row ?? null;
   }
 
+  /** Locks an object against `release` until the transaction ends. Returns false if there is none. */
+  async hold(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>, sha256: string): Promise<boolean> {
+    const rows = await tx.query(
+      sql`SELECT 1 FROM blobs WHERE org_id = ${orgId} AND sha256 = ${sha256} FOR KEY SHARE`,
+    );
+    return rows.length > 0;
+  }
+
   /** Marks an object for deletion. Returns false if it is kept or already deleted. */
   async abandon(key: string, on: SqlExecutor = this.database): Promise<boolean> {
     const abandoned = await on.query(

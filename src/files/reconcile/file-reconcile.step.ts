@@ -78,7 +78,7 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
   ): Promise<void> {
     const distinct = new Map(changes.map(({ content }) => [content.sha256, content.bytes]));
     for (const [sha256, bytes] of [...distinct].sort(([one], [other]) => (one < other ? -1 : 1))) {
-      if (await this.blobs.has(scope, sha256, tx)) continue;
+      if (await this.blobs.hold(tx, scope, sha256)) continue;
       if (isPlanned) await this.blobs.pretendWithin(tx, scope, sha256, bytes.length);
       else await this.blobs.writeWithin(tx, scope, Readable.from([bytes]));
     }

@@ -18,8 +18,10 @@ export class ModelSpendStep implements ErasureStep {
   }
 
   async run(tx: Tx, { subject, id, isDryRun }: ErasureRun): Promise<ErasureBatch> {
-    if (isDryRun) return { counts: {}, next: null };
-    const deleted = await this.spend.deleteOf(tx, subject === 'org' ? 'org_id' : 'workspace_id', id);
-    return { counts: { model_spend: deleted }, next: null };
+    const column = subject === 'org' ? 'org_id' : 'workspace_id';
+    const rows = isDryRun
+      ? await this.spend.countOf(tx, column, id)
+      : await this.spend.deleteOf(tx, column, id);
+    return { counts: { model_spend: rows }, next: null };
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import {
   Database,
   OrgScopedRepository,
@@ -28,6 +28,16 @@ export interface OwnItems {
   total: number;
 }
 
+/** The workspace of items. */
+type ItemsPlace = Pick<Scope, 'orgId' | 'workspaceId'>;
+
+/** The numbers of deleted items and releases, and the digests of their packages. */
+interface DeletedItems {
+  items: number;
+  releases: number;
+  sha256s: string[];
+}
+
 const RELEASE_COLUMNS = `release_id, publication_id, version_label, release_notes, sha256, size_bytes, file_count, manifest,
   signature, created_at, created_by`;
 
@@ -48,21 +58,55 @@ export class StoreItemRepository extends OrgScopedRepository<StoreItemEntity> {
   }
 
   /** Keeps the ordinals of the organization's items until the transaction ends. */
-  async lockOrdinals(tx: Tx, scope: OrgScope): Promise<void> {
-    await tx.query(sql`SELECT 1 FROM store_item_counts WHERE org_id = ${scope.orgId} FOR UPDATE`);
+  async lockOrdinals(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>): Promise<void> {
+    await tx.query(sql`SELECT 1 FROM store_item_counts WHERE org_id = ${orgId} FOR UPDATE`);
   }
 
-  /** Takes an item out of the ordinals, so that those of the others stay without gaps. */
-  async removeOrdinal(
+  /** Takes items out of the ordinals, so that those of the others stay without gaps. */
+  async removeOrdinals(
     tx: Tx,
-    scope: OrgScope,
-    { store_item_id: id, ordinal }: StoreItemEntity,
+    { orgId }: Pick<OrgScope, 'orgId'>,
+    ordinals: readonly number[],
   ): Promise<void> {
     await tx.query(
-      sql`UPDATE store_items SET ordinal = CASE WHEN store_item_id = ${id} THEN 0 ELSE ordinal - 1 END
-        WHERE org_id = ${scope.orgId} AND ordinal >= ${ordinal}`,
+      sql`UPDATE store_items SET ordinal = CASE WHEN ordinal = ANY (${ordinals}::bigint[]) THEN -ordinal ELSE ordinal - (
+          SELECT count(*) FROM unnest(${ordinals}::bigint[]) removed (place) WHERE place < ordinal) END
+        WHERE org_id = ${orgId} AND ordinal >= ${Math.min(...ordinals)}`,
     );
-    await tx.query(sql`UPDATE store_item_counts SET count = count - 1 WHERE org_id = ${scope.orgId}`);
+    await tx.query(
+      sql`UPDATE store_item_counts SET count = count - ${ordinals.length}::bigint WHERE org_id = ${orgId}`,
+    );
+  }
+
+  /** Deletes the newest items of a workspace with their releases, even those that other organizations have acquired. */
+  async deleteIn(tx: Tx, { orgId, workspaceId }: ItemsPlace, limit: number): Promise<DeletedItems> {
+    await this.lockOrdinals(tx, { orgId });
+    const items = await tx.query<Pick<StoreItemEntity, 'store_item_id' | 'ordinal'>>(
+      sql`SELECT store_item_id, ordinal FROM store_items WHERE workspace_id = ${workspaceId} AND org_id = ${orgId}
+        ORDER BY ordinal DESC LIMIT ${limit} FOR UPDATE`,
+    );
+    if (items.length === 0) return { items: 0, releases: 0, sha256s: [] };
+    const ids = items.map(({ store_item_id }) => store_item_id);
+    const releases = await tx.query<{ sha256: string }>(
+      sql`DELETE FROM store_releases WHERE store_item_id = ANY (${ids}::text[]) AND org_id = ${orgId} RETURNING sha256`,
+    );
+    await tx.query(
+      sql`DELETE FROM store_items WHERE store_item_id = ANY (${ids}::text[]) AND org_id = ${orgId}`,
+    );
+    const ordinals = items.map(({ ordinal }) => ordinal);
+    await this.removeOrdinals(tx, { orgId }, ordinals);
+    const sha256s = [...new Set(releases.map(({ sha256 }) => sha256))];
+    return { items: items.length, releases: releases.length, sha256s };
+  }
+
+  /** Counts the items of a workspace and their releases. */
+  async countIn(tx: Tx, { orgId, workspaceId }: ItemsPlace): Promise<Omit<DeletedItems, 'sha256s'>> {
+    const [row] = await tx.query<{ items: number; releases: number }>(
+      sql`SELECT count(DISTINCT item.store_item_id) AS items, count(*) AS releases
+        FROM store_items item JOIN store_releases USING (store_item_id)
+        WHERE item.workspace_id = ${workspaceId} AND item.org_id = ${orgId}`,
+    );
+    return row!;
   }
 
   /** Tells whether a workspace of another organization has acquired an item. */

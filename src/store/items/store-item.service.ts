@@ -263,7 +263,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
   /** Deletes the packages of its releases with it. */
   protected override async onDelete(tx: Tx, scope: OrgScope, row: StoreItemEntity): Promise<void> {
     this.blobs.release(tx, scope, await this.items.packagesOf(tx, scope, row.store_item_id));
-    await this.items.removeOrdinal(tx, scope, row);
+    await this.items.removeOrdinals(tx, scope, [row.ordinal]);
   }
 
   protected override onArchive(): Promise<Partial<StoreItemEntity>> {

@@ -3,7 +3,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BlobStore } from '#platform/storage';
 import { sharedApp } from '#testing';
-import { ACQUISITIONS, ITEMS, OPEN, PUBLISHER, StoreOrg } from './store.fixture';
+import { StoreItemRepository } from '../../../src/store/items/store-item.repository';
+import { StoreItemsStep } from '../../../src/store/items/store-items.step';
+import { type ErasureRun, ErasureSteps } from '../../../src/resources';
+import { ACQUISITIONS, ITEMS, OPEN, PUBLISHER, type StoreItem, StoreOrg } from './store.fixture';
 
 describe('an item of the store', () => {
   const app = sharedApp();
@@ -16,6 +19,7 @@ describe('an item of the store', () => {
   const withdraw = async (id: string): Promise<void> => {
     expect((await publisher.admin.post(`${PUBLISHER}/${id}/withdraw`)).status).toBe(200);
   };
+  const objectsOf = ({ id }: StoreOrg) => path.join(fileURLToPath(app.env.STORAGE_URL!), 'objects', id);
   const remove = (id: string, query = '') => publisher.admin.delete(`${PUBLISHER}/${id}${query}`);
 
   it('is deleted with its packages once it is withdrawn, by admins', async () => {
@@ -34,8 +38,7 @@ describe('an item of the store', () => {
     ];
     expect((await Promise.all(after)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
     await app.get(BlobStore).deleteOrphans();
-    const directory = path.join(fileURLToPath(app.env.STORAGE_URL!), 'objects', publisher.id);
-    expect(await readdir(directory)).toEqual([]);
+    expect(await readdir(objectsOf(publisher))).toEqual([]);
   });
 
   it('leaves no gap in the pages of its organization', async () => {
@@ -55,6 +58,46 @@ describe('an item of the store', () => {
       [3, ['a']],
       [3, []],
     ]);
+  });
+
+  it('goes with its erased workspace, even if others have acquired it, and leaves no gap', async () => {
+    const other = await publisher.org.newWorkspace();
+    const items: StoreItem[] = [];
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const workspace_id = 'bd'.includes(name) ? other : publisher.workspace;
+      const { skill_id } = await publisher.skill({ workspace_id });
+      items.push(await publisher.publish('skill', skill_id, { name, workspace_id }));
+    }
+    const [first, kept] = items.map(({ store_item_id }) => store_item_id);
+    await publisher.setPolicy(first!, OPEN);
+    await publisher.release(first!);
+    const acquirer = await StoreOrg.open(app);
+    const { acquisition_id, copies } = (await acquirer.acquire(first!)).body;
+
+    const step = new StoreItemsStep(new ErasureSteps(), app.get(StoreItemRepository), app.get(BlobStore));
+    const run: ErasureRun = {
+      erasureId: 'era',
+      orgId: publisher.id,
+      workspaceId: publisher.workspace,
+      subject: 'workspace',
+      isOfOrg: false,
+      id: publisher.workspace,
+      isForced: false,
+      requestedAt: new Date(),
+      isDryRun: false,
+    };
+    for (const isDryRun of [true, false]) {
+      const batch = await app.database.transaction((tx) => step.run(tx, { ...run, isDryRun }));
+      expect(batch).toEqual({ counts: { store_items: 2, store_releases: 3 }, next: null });
+    }
+    const own = (await publisher.admin.get(`${PUBLISHER}?limit=2`)).body;
+    expect([own.page.total, own.items.map((one: any) => one.name)]).toEqual([2, ['d', 'b']]);
+    const found = [first, kept].map((id) => publisher.admin.get(`${PUBLISHER}/${id}`));
+    expect((await Promise.all(found)).map(({ status }) => status)).toEqual([404, 200]);
+    expect((await acquirer.admin.get(`${ACQUISITIONS}/${acquisition_id}`)).body.item_erased).toBe(true);
+    expect((await acquirer.admin.get(`/skill/v1/skills/${copies[0]!.artifact_id}`)).status).toBe(200);
+    await app.get(BlobStore).deleteOrphans();
+    expect(await readdir(objectsOf(publisher))).toHaveLength(2);
   });
 
   it('that others have acquired is kept, even with force', async () => {
