@@ -10,14 +10,14 @@ import { AuditLog } from '../../resources';
 import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import { type SpanRecord, traceKey } from './span-record';
+import type { SpanRecord } from './span-record';
 import type { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
 import { TraceDeletion } from './trace-deletion';
 import { TraceUses } from '../deletion/trace-uses';
 import { TraceStore } from './trace-store';
 import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
 import { TRACE_ID, type TreeLimits } from './trace.types';
-import { TraceWriter } from './trace.writer';
+import { spanKey, TraceWriter } from './trace.writer';
 
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };
@@ -95,9 +95,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
         const refused = await writer.write(exports.map(({ ready }) => ready));
         for (const { scope, ready } of exports) quota.add(scope.orgId, ready.length);
         if (refused.size === 0) return undefined;
-        const reasonOf = ({ workspaceId, span }: SpanRecord) =>
-          refused.get(traceKey(workspaceId, span.traceId));
-        return exports.map(({ ready }) => countRefused(ready.map(reasonOf)));
+        return exports.map(({ ready }) => countRefused(ready.map((record) => refused.get(spanKey(record)))));
       },
     });
     this.reserved = reserved;
