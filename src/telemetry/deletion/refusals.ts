@@ -65,7 +65,8 @@ export class Refusals {
     );
     for (const { item, record } of candidates) {
       const { workspaceId, traceId, userIds, at } = record;
-      const isErased = (id: string): boolean => at !== null && at < (erased.get(nameOf({ workspaceId, id })) ?? 0n);
+      const isErased = (id: string): boolean =>
+        at !== null && at < (erased.get(nameOf({ workspaceId, id })) ?? 0n);
       if (deletedWorkspaces.has(workspaceId)) {
         refused.set(item, 'deleted_workspace');
       } else if (traceId !== null && deleted.has(nameOf({ workspaceId, id: traceId }))) {

@@ -52,10 +52,10 @@ export class TraceService {
   async delete(scope: Scope, traceId: string, { force = false }: DeleteTraceQueryDto): Promise<void> {
     const { workspaceId } = scope;
     await this.database.transaction(async (tx) => {
-      const use = force ? null : await this.uses.findOpen(tx, workspaceId, [traceId]);
+      const use = force ? undefined : (await this.uses.findOpen(tx, workspaceId, [traceId])).get(traceId);
       const { traces } = await this.deletion.delete(tx, workspaceId, TRACE_ID.test(traceId) ? [traceId] : []);
       orNotFound(traces === 1 || null, 'trace', traceId);
-      if (use !== null) {
+      if (use !== undefined) {
         throw problem.conflict(`The ${use} uses the trace. Wait until it has ended, or send \`force=true\`.`);
       }
       await this.audit.record(tx, scope, { action: 'delete', type: 'trace', id: traceId, workspaceId });
