@@ -163,7 +163,7 @@ describe('the trace store', () => {
 
   it('shows nothing to another workspace', async () => {
     const span = trace(1, 'a');
-    await append(newScope(), span);
+    await append(await newScope(), span);
     const other = await newScope();
     const page = await store.listSpans(other, span.traceId, {});
     expect([page.rows, page.page.total]).toEqual([[], 0]);
