@@ -10,14 +10,14 @@ import { AuditLog } from '../../resources';
 import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import type { SpanRecord } from './span-record';
+import { spanKey, type SpanRecord } from './span-record';
 import type { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
 import { TraceDeletion } from './trace-deletion';
 import { TraceUses } from '../deletion/trace-uses';
 import { TraceStore } from './trace-store';
 import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
 import { TRACE_ID, type TreeLimits } from './trace.types';
-import { spanKey, TraceWriter } from './trace.writer';
+import { TraceWriter } from './trace.writer';
 
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };

@@ -14,7 +14,7 @@ import { ModelPrices } from '../span-mapping/model-prices';
 import { sourcesOf } from '../sources/source-record';
 import { SourceWriteRepository } from '../sources/source-write.repository';
 import { type LocatedSpan, SpanRepository } from './span.repository';
-import { mergeRecords, type SpanRecord, toSpanRecords, traceKey } from './span-record';
+import { mergeRecords, type SpanRecord, spanKey, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import { type LockedTrace, TraceDeleteRepository } from './trace-delete.repository';
 import { TraceDeletion } from './trace-deletion';
@@ -259,9 +259,6 @@ export class TraceWriter {
 const keyOf = ({ workspaceId, traceId }: TraceAggregate): string => traceKey(workspaceId, traceId);
 
 const keyOfRecord = ({ workspaceId, span }: SpanRecord): string => traceKey(workspaceId, span.traceId);
-
-/** Returns the key of a span in all workspaces. */
-export const spanKey = (record: SpanRecord): string => `${keyOfRecord(record)} ${record.span.spanId}`;
 
 const keyOfRow = (row: { workspace_id: string; trace_id: string }): string =>
   traceKey(row.workspace_id, row.trace_id);
