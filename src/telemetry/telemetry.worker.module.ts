@@ -4,6 +4,7 @@ import { ResourcesModule } from '../resources';
 import { ErasedUserStep } from './erasure/erased-user.step';
 import { ErasedTracesRepository } from './erasure/erased-traces.repository';
 import { NamedLogsRepository, NamedMetricsRepository } from './erasure/named-records.repository';
+import { NamedSourcesRepository } from './erasure/named-sources.repository';
 import { TraceErasureStep } from './erasure/trace-erasure.step';
 import { TraceSelectionStep } from './erasure/trace-selection.step';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
@@ -23,6 +24,7 @@ const RETENTION_MS = 10 * 60_000;
     ErasedUserStep,
     NamedLogsRepository,
     NamedMetricsRepository,
+    NamedSourcesRepository,
     ErasedTracesRepository,
     TraceErasureStep,
     TraceSelectionStep,

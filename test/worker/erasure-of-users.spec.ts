@@ -73,6 +73,9 @@ describe('the erasure of an end user', () => {
         log({ attributes: named, timeUnixNano, body: { stringValue: MARKER } }),
       ),
     );
+    const ofDevice = log({ body: { stringValue: 'started' } });
+    Object.assign(ofDevice.resourceLogs[0]!, { resource: { attributes: named } });
+    ok(await admin.post('/telemetry/v1/logs', ofDevice));
     const feedback = {
       workspace_id,
       scorer_name: 'thumbs',
@@ -132,6 +135,7 @@ describe('the erasure of an end user', () => {
       traces: 1,
       spans: 2,
       logs: 2,
+      sources: 1,
       records: 1,
       results: 1,
       agent_sessions: 1,
@@ -139,6 +143,9 @@ describe('the erasure of an end user', () => {
     expect(await occurrencesOf(judged.app, searched)).toEqual([]);
 
     expect((await admin.get(`/telemetry/v1/traces/${other}`)).status).toBe(200);
+    expect((await admin.get('/telemetry/v1/logs')).body.items).toMatchObject([
+      { body: 'started', resource: { attributes: {} }, scope: { attributes: {} } },
+    ]);
     const erased = (await admin.get(`${results}/${result.result_id}`)).body;
     expect(erased).toMatchObject({ erased: true, input: null, output: null, scores: { good: 1 } });
     const repeat = await admin.post(

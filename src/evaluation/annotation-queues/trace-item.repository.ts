@@ -4,18 +4,21 @@ import { prepared, sql, type Tx } from '#platform/db';
 /** Items of annotation queues that are traces. */
 @Injectable()
 export class TraceItemRepository {
-  /** Returns a live queue in which one of the traces waits for people, such as `annotation queue anq_…`; null for none. */
-  async findOpen(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<string | null> {
-    const [row] = await tx.query<{ queue_id: string }>(
+  /** Returns the traces that wait for people, each with a live queue, such as `annotation queue anq_…`. */
+  findOpen(
+    tx: Tx,
+    workspaceId: string,
+    traceIds: readonly string[],
+  ): Promise<{ trace_id: string; use: string }[]> {
+    return tx.query(
       prepared(
         'annotation-item.find-open-of-traces',
-        sql`SELECT i.queue_id FROM annotation_items i JOIN annotation_queues q USING (queue_id)
+        sql`SELECT DISTINCT ON (i.trace_id) i.trace_id, 'annotation queue ' || i.queue_id AS use
+          FROM annotation_items i JOIN annotation_queues q USING (queue_id)
           WHERE i.workspace_id = ${workspaceId} AND i.trace_id = ANY (${traceIds}::text[]) AND i.result_id IS NULL
-            AND i.item_status <> 'completed' AND q.workspace_id = ${workspaceId} AND q.archived_at IS NULL
-          LIMIT 1`,
+            AND i.item_status <> 'completed' AND q.workspace_id = ${workspaceId} AND q.archived_at IS NULL`,
       ),
     );
-    return row ? `annotation queue ${row.queue_id}` : null;
   }
 
   /** Counts what `deleteUnscored` would delete. */

@@ -16,11 +16,16 @@ export class EvaluationTraceUses extends TraceUses {
     super();
   }
 
-  async findOpen(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<string | null> {
-    return (
-      (await this.targets.findOpen(tx, workspaceId, traceIds)) ??
-      (await this.items.findOpen(tx, workspaceId, traceIds))
-    );
+  async findOpen(
+    tx: Tx,
+    workspaceId: string,
+    traceIds: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const uses = [
+      ...(await this.items.findOpen(tx, workspaceId, traceIds)),
+      ...(await this.targets.findOpen(tx, workspaceId, traceIds)),
+    ];
+    return new Map(uses.map(({ trace_id, use }) => [trace_id, use]));
   }
 
   async count(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<RemovedUses> {

@@ -36,6 +36,20 @@ export class ErasureItems {
     return this.add(tx, run, kind, sql`SELECT unnest(${ids}::text[]) AS id`);
   }
 
+  /** Removes ids of data that is not erased. */
+  async remove(
+    tx: Tx,
+    { erasureId, workspaceId }: ErasureRun,
+    kind: ErasureItemKind,
+    ids: readonly string[],
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    await tx.query(
+      sql`DELETE FROM erasure_items WHERE erasure_id = ${erasureId} AND workspace_id = ${workspaceId}
+        AND item_kind = ${kind} AND item_id = ANY (${ids}::text[])`,
+    );
+  }
+
   /** Returns the next ids after a cursor, in their order. */
   async list(
     tx: Tx,

@@ -4,7 +4,14 @@ import { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } fr
 import { type TenantColumn, TenantTables } from './tenant-tables.repository';
 
 /** Tables whose rows other steps erase and count. */
-const COUNTED_BY_STEPS = new Set(['traces', 'trace_models', 'span_gaps', 'results', 'store_items', 'store_releases']);
+const COUNTED_BY_STEPS = new Set([
+  'traces',
+  'trace_models',
+  'span_gaps',
+  'results',
+  'store_items',
+  'store_releases',
+]);
 
 /** Erases what is left of a workspace or an organization, table by table. Counts rows by their table. */
 @Injectable()

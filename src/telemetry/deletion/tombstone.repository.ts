@@ -37,19 +37,23 @@ const KEYS = new BulkColumns<Hashed>([
 export class TombstoneRepository {
   constructor(private readonly keys: SecretKeys) {}
 
-  /** Returns which workspaces have deleted traces or erased users, so that the exports of others compute no hashes. */
+  /**
+   * Returns which workspaces no longer exist, and which have deleted traces or erased users, so that the exports of others compute
+   * no hashes.
+   */
   findWorkspaces(
     tx: Tx,
     workspaceIds: readonly string[],
-  ): Promise<{ workspace_id: string; has_traces: boolean; has_users: boolean }[]> {
+  ): Promise<{ workspace_id: string; is_deleted: boolean; has_traces: boolean; has_users: boolean }[]> {
     return tx.query(
       prepared(
         'tombstone.workspaces',
         sql`SELECT * FROM (
             SELECT w.id AS workspace_id,
+              (SELECT true FROM workspaces WHERE workspace_id = w.id LIMIT 1) IS NULL AS is_deleted,
               (SELECT true FROM deleted_traces WHERE workspace_id = w.id LIMIT 1) IS TRUE AS has_traces,
               (SELECT true FROM erased_users WHERE workspace_id = w.id LIMIT 1) IS TRUE AS has_users
-            FROM unnest(${workspaceIds}::text[]) AS w(id)) w WHERE has_traces OR has_users`,
+            FROM unnest(${workspaceIds}::text[]) AS w(id)) w WHERE is_deleted OR has_traces OR has_users`,
       ),
     );
   }

@@ -10,10 +10,14 @@ export interface RemovedUses {
 /** The uses of traces as targets of scores, scoring runs and annotation queues. The evaluation area implements it. */
 export abstract class TraceUses {
   /**
-   * Returns one open run, batch or annotation queue that still works on one of the traces, such as `score run run_…`; null for
-   * none.
+   * Returns the traces that an open run, batch or annotation queue still works on, each with one of them, such as
+   * `score run run_…`.
    */
-  abstract findOpen(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<string | null>;
+  abstract findOpen(
+    tx: Tx,
+    workspaceId: string,
+    traceIds: readonly string[],
+  ): Promise<ReadonlyMap<string, string>>;
 
   /** Counts what `remove` would delete. */
   abstract count(tx: Tx, workspaceId: string, traceIds: readonly string[]): Promise<RemovedUses>;

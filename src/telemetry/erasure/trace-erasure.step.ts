@@ -36,22 +36,24 @@ export class TraceErasureStep implements ErasureStep {
     if (subject === 'workspace') return isDryRun ? this.countAll(tx, erasure) : this.deleteAll(tx, erasure);
     const ids = await this.items.list(tx, erasure, 'trace', cursor, BATCH);
     if (ids.length === 0) return { counts: {}, next: null };
-    const { free, used } = await this.split(tx, erasure, ids);
+    const used = await this.inUse(tx, erasure, ids);
+    // because later steps erase what was made from the items
+    await this.items.remove(tx, erasure, 'trace', [...used.keys()]);
+    const free = ids.filter((id) => !used.has(id));
     const { items, ...counts } = isDryRun
       ? await this.deletion.count(tx, workspaceId, free)
       : await this.deletion.delete(tx, workspaceId, free);
-    return { counts: { ...counts, annotation_items: items, traces_in_use: used }, next: ids.at(-1)! };
+    return { counts: { ...counts, annotation_items: items, traces_in_use: used.size }, next: ids.at(-1)! };
   }
 
-  /** Leaves out traces that are in use, unless the deletion is forced. Other erasures take everything. */
-  private async split(tx: Tx, { subject, workspaceId, isForced }: ErasureRun, ids: string[]) {
-    if (subject !== 'traces' || isForced) return { free: ids, used: 0 };
-    const free: string[] = [];
-    if ((await this.uses.findOpen(tx, workspaceId, ids)) === null) return { free: ids, used: 0 };
-    for (const id of ids) {
-      if ((await this.uses.findOpen(tx, workspaceId, [id])) === null) free.push(id);
-    }
-    return { free, used: ids.length - free.length };
+  /** Returns the traces to leave alone: those in use, unless the deletion is forced. Other erasures take everything. */
+  private async inUse(
+    tx: Tx,
+    { subject, workspaceId, isForced }: ErasureRun,
+    ids: string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    if (subject !== 'traces' || isForced) return new Map();
+    return this.uses.findOpen(tx, workspaceId, ids);
   }
 
   /** Deletes traces without remembering them, because the workspace accepts no more spans. */

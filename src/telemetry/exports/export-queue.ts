@@ -12,7 +12,7 @@ import type { Scope } from '#platform/auth';
 import { FairLimiter, Batcher, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { isLockTimeout, Problem, problem, problemOfDatabaseError } from '#platform/problem';
-import type { RefusedCounts } from '../deletion/refusals';
+import type { RefusalReason, RefusedCounts } from '../deletion/refusals';
 import { WorkspaceMasking } from '../../registry';
 import { RecordMasker } from '../masking/record-masker';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
@@ -46,6 +46,13 @@ const CONNECTION_SHARE = 1 / 4;
 
 /** The records of each signal, in reasons. */
 const NOUNS: Record<Signal, string> = { traces: 'span', logs: 'log record', metrics: 'data point' };
+
+/** Why records were refused, in the order in which a response says so. */
+const REFUSALS: readonly (readonly [RefusalReason, string])[] = [
+  ['deleted_workspace', 'the workspace was deleted.'],
+  ['deleted_trace', 'the trace was deleted.'],
+  ['erased_user', 'the user was erased later.'],
+];
 
 /** Owners in the limiter. */
 const GROUPS = 'telemetry groups';
@@ -195,16 +202,15 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
   private addRefused(rejected: OtlpRejection, refused: RefusedCounts = {}): OtlpRejection {
     const { signal } = this.rules;
     this.resources.metrics.countRefused(signal, refused);
-    const { deleted_trace = 0, erased_user = 0 } = refused;
-    const counted = (count: number) => `${count} ${NOUNS[signal]}${count === 1 ? ' was' : 's were'}`;
-    const reasons = [
-      ...rejected.reasons,
-      ...(deleted_trace > 0 ? [`${counted(deleted_trace)} refused: the trace was deleted.`] : []),
-      ...(erased_user > 0
-        ? [`${counted(erased_user)} refused: the user was erased after the trace began.`]
-        : []),
-    ];
-    return { count: rejected.count + deleted_trace + erased_user, reasons };
+    const reasons = [...rejected.reasons];
+    let { count } = rejected;
+    for (const [reason, sentence] of REFUSALS) {
+      const number = refused[reason] ?? 0;
+      if (number === 0) continue;
+      count += number;
+      reasons.push(`${number} ${NOUNS[signal]}${number === 1 ? ' was' : 's were'} refused: ${sentence}`);
+    }
+    return { count, reasons };
   }
 
   private async decode(sent: ReceivedExport): Promise<DecodedExport<Ready>> {

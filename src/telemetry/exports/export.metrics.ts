@@ -23,7 +23,7 @@ export class ExportMetrics {
     );
     this.refused = metrics.counter(
       'telemetry_refused_records_total',
-      'Records that were refused, by reason: deleted_trace or erased_user.',
+      'Records that were refused, by reason: deleted_workspace, deleted_trace or erased_user.',
       ['signal', 'reason'],
     );
     this.groups = metrics.counter(

@@ -3,12 +3,11 @@ import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { type Page, toPage } from '#platform/paging';
 import { LogDeleteRepository } from '../deletion/log-delete.repository';
-import { countRefused, type Refusable, Refusals, USER_ATTRIBUTES } from '../deletion/refusals';
+import { countRefused, type Refusable, Refusals, usersOf } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { EvaluationEvents, scoresInLog, warningsForLogs } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
-import { textOf } from '../span-mapping/field.parser';
 import { LogListRepository } from './log-list.repository';
 import { type LogRow, LogWriteRepository, toLogRows } from './log-write.repository';
 import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
@@ -34,7 +33,7 @@ function toRefusable({ workspaceId, record, happenedAt, observedAt }: LogRow): R
   return {
     workspaceId,
     traceId,
-    userId: USER_ATTRIBUTES.map((name) => textOf(attributes[name])).find((id) => id !== null) ?? null,
+    userIds: usersOf(attributes),
     at: happenedAt ?? observedAt,
   };
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type DecodedMetricsRequest, type OtlpMetric, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
+import { countRefused, type Refusable, Refusals, usersOf } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
@@ -31,10 +32,22 @@ export class MetricService {
 const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string =>
   JSON.stringify([name, unit, description, metadata]);
 
+const toRefusable = ({ workspaceId, point, measuredAt }: PointRow): Refusable => ({
+  workspaceId,
+  traceId: null,
+  userIds: usersOf(point.attributes),
+  at: measuredAt,
+});
+
 /** Stores exports of metrics. */
 @Injectable()
 export class MetricExportService extends ExportQueue<DecodedMetricsRequest, ExportedRecords<PointRow>> {
-  constructor(writer: ExportWriter, points: MetricWriteRepository, resources: ExportResources) {
+  constructor(
+    writer: ExportWriter,
+    points: MetricWriteRepository,
+    resources: ExportResources,
+    refusals: Refusals,
+  ) {
     super(resources, {
       signal: 'metrics',
       decoder: REQUEST_DECODERS.metrics,
@@ -60,12 +73,16 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest, Expo
         };
       },
       store: async (exports) => {
-        await writer.write(
+        const refused = await writer.write(
           'metric_points',
           exports.map(({ ready }) => ready),
-          { insert: (tx, missing) => points.insertMany(tx, missing) },
+          {
+            refuse: (tx, rows) => refusals.find(tx, rows, toRefusable),
+            insert: (tx, rows) => points.insertMany(tx, rows),
+          },
         );
-        return undefined;
+        if (refused.size === 0) return undefined;
+        return exports.map(({ ready }) => countRefused(ready.rows.map((row) => refused.get(row))));
       },
     });
   }

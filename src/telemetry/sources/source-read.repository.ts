@@ -8,7 +8,13 @@ export interface SourceParts {
   scope: RawJson;
 }
 
-const UNKNOWN: SourceParts = { resource: new RawJson('null'), scope: new RawJson('null') };
+/** The source of a record whose source was erased, because it named a user. */
+const ERASED: SourceParts = {
+  resource: new RawJson(JSON.stringify({ attributes: {}, dropped_attributes_count: 0, schema_url: '' })),
+  scope: new RawJson(
+    JSON.stringify({ name: '', version: '', attributes: {}, dropped_attributes_count: 0, schema_url: '' }),
+  ),
+};
 
 /** Reads the sources of records. */
 export class SourceReadRepository {
@@ -28,6 +34,6 @@ export class SourceReadRepository {
       ),
     );
     const sources = new Map(stored.map(({ source_id, ...parts }) => [source_id, parts]));
-    return rows.map(({ source_id, ...row }) => ({ ...row, ...(sources.get(source_id) ?? UNKNOWN) }));
+    return rows.map(({ source_id, ...row }) => ({ ...row, ...(sources.get(source_id) ?? ERASED) }));
   }
 }

@@ -143,6 +143,10 @@ export async function mergeRecords(lists: readonly (readonly SpanRecord[])[]): P
 /** Returns a key that sorts like the pair of ids. */
 export const traceKey = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
 
+/** Returns the key of a span in all workspaces. */
+export const spanKey = ({ workspaceId, span }: SpanRecord): string =>
+  `${traceKey(workspaceId, span.traceId)} ${span.spanId}`;
+
 /** Converts a span id to the 64-bit integer that PostgreSQL stores. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 

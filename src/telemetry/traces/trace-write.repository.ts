@@ -28,7 +28,7 @@ interface SessionColumns {
   started_us: string;
 }
 
-export type LockedTrace = KeyedLocation & SessionColumns & { gap_count: number };
+export type LockedTrace = KeyedLocation & SessionColumns & { gap_count: number; user_id: string | null };
 export type MergedTrace = Omit<KeyedLocation, keyof TraceLocation> & SessionColumns;
 
 const SESSION_COLUMNS = sql`t.session_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us`;
@@ -156,7 +156,7 @@ export class TraceWriteRepository {
       tx.query<LockedTrace>(
         prepared(
           'trace.lock-many',
-          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, t.gap_count, ${SESSION_COLUMNS}
+          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, t.gap_count, t.user_id, ${SESSION_COLUMNS}
             FROM ${KEYS.table(chunk, 'keys')},
             LATERAL (SELECT * FROM traces t
               WHERE t.workspace_id = keys.workspace_id AND t.trace_id = keys.trace_id FOR NO KEY UPDATE) t`,

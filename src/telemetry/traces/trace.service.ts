@@ -10,7 +10,7 @@ import { AuditLog } from '../../resources';
 import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import { type SpanRecord, traceKey } from './span-record';
+import { spanKey, type SpanRecord } from './span-record';
 import type { DeleteTraceQueryDto, TraceListQueryDto } from './trace-query.dto';
 import { TraceDeletion } from './trace-deletion';
 import { TraceUses } from '../deletion/trace-uses';
@@ -52,10 +52,10 @@ export class TraceService {
   async delete(scope: Scope, traceId: string, { force = false }: DeleteTraceQueryDto): Promise<void> {
     const { workspaceId } = scope;
     await this.database.transaction(async (tx) => {
-      const use = force ? null : await this.uses.findOpen(tx, workspaceId, [traceId]);
+      const use = force ? undefined : (await this.uses.findOpen(tx, workspaceId, [traceId])).get(traceId);
       const { traces } = await this.deletion.delete(tx, workspaceId, TRACE_ID.test(traceId) ? [traceId] : []);
       orNotFound(traces === 1 || null, 'trace', traceId);
-      if (use !== null) {
+      if (use !== undefined) {
         throw problem.conflict(`The ${use} uses the trace. Wait until it has ended, or send \`force=true\`.`);
       }
       await this.audit.record(tx, scope, { action: 'delete', type: 'trace', id: traceId, workspaceId });
@@ -95,9 +95,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
         const refused = await writer.write(exports.map(({ ready }) => ready));
         for (const { scope, ready } of exports) quota.add(scope.orgId, ready.length);
         if (refused.size === 0) return undefined;
-        const reasonOf = ({ workspaceId, span }: SpanRecord) =>
-          refused.get(traceKey(workspaceId, span.traceId));
-        return exports.map(({ ready }) => countRefused(ready.map(reasonOf)));
+        return exports.map(({ ready }) => countRefused(ready.map((record) => refused.get(spanKey(record)))));
       },
     });
     this.reserved = reserved;

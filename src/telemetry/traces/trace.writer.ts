@@ -3,7 +3,7 @@ import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
-import { type RefusalReason, Refusals } from '../deletion/refusals';
+import { type Refusable, type RefusalReason, Refusals } from '../deletion/refusals';
 import { isDeadlock } from '#platform/problem';
 import { DayPartitions } from '../partitions/day-partitions';
 import type { RecordMasker } from '../masking/record-masker';
@@ -14,7 +14,7 @@ import { ModelPrices } from '../span-mapping/model-prices';
 import { sourcesOf } from '../sources/source-record';
 import { SourceWriteRepository } from '../sources/source-write.repository';
 import { type LocatedSpan, SpanRepository } from './span.repository';
-import { mergeRecords, type SpanRecord, toSpanRecords, traceKey } from './span-record';
+import { mergeRecords, type SpanRecord, spanKey, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import { type LockedTrace, TraceDeleteRepository } from './trace-delete.repository';
 import { TraceDeletion } from './trace-deletion';
@@ -28,8 +28,8 @@ const ATTEMPTS = 5;
 /** Thrown if another transaction has inserted some of the traces. Locking them now would violate the lock order. */
 class ConcurrentInsert extends Error {}
 
-/** Refused traces, by `traceKey`. */
-export type RefusedTraces = ReadonlyMap<string, RefusalReason>;
+/** Refused spans, by `spanKey`. */
+export type RefusedSpans = ReadonlyMap<string, RefusalReason>;
 
 /** Locked traces, by `traceKey`. */
 interface LockedTraces {
@@ -39,7 +39,12 @@ interface LockedTraces {
   /** The traces that this transaction has inserted. */
   inserted: Set<string>;
   /** The other traces, before this transaction changes them. */
-  before: Map<string, SessionTrace>;
+  before: Map<string, StoredTrace>;
+}
+
+/** A stored trace, before this transaction changes it. */
+interface StoredTrace extends SessionTrace {
+  userId: string | null;
 }
 
 /**
@@ -82,25 +87,20 @@ export class TraceWriter {
   /**
    * Stores exports of any workspaces in one transaction. When it returns, they are committed and can be read.
    *
-   * @returns the traces that were refused, by `traceKey`
+   * @returns the spans that were refused, by `spanKey`
    */
-  async write(exports: readonly (readonly SpanRecord[])[]): Promise<RefusedTraces> {
+  async write(exports: readonly (readonly SpanRecord[])[]): Promise<RefusedSpans> {
     const records = await mergeRecords(exports);
     if (records.length === 0) return new Map();
     const traces = await aggregateTraces(records);
-    const attempt = (): Promise<RefusedTraces> =>
+    const attempt = (): Promise<RefusedSpans> =>
       this.database.transaction(async (tx) => {
         const locked = await this.lock(tx, traces);
         const refused = await this.refuse(tx, records, locked);
         if (refused.size === 0) await this.store(tx, records, traces, locked);
         else {
-          const isKept = (key: string): boolean => !refused.has(key);
-          await this.store(
-            tx,
-            records.filter((record) => isKept(keyOfRecord(record))),
-            traces.filter((trace) => isKept(keyOf(trace))),
-            locked,
-          );
+          const kept = records.filter((record) => !refused.has(spanKey(record)));
+          await this.store(tx, kept, await aggregateTraces(kept), locked);
         }
         return refused;
       });
@@ -175,35 +175,58 @@ export class TraceWriter {
   }
 
   /**
-   * Finds the traces that were deleted, or that name an erased user, and deletes what is stored of them: the rows that this
-   * transaction has inserted, and, for an erased user, the spans that arrived without naming the user. A stored trace is locked,
-   * so it was not deleted.
+   * Finds the spans of deleted traces, and those that name an erased user, and deletes what must not stay of their traces. A trace
+   * that this transaction has inserted is refused as a whole. A stored trace is locked, so it was not deleted. It loses only the
+   * spans that name the user, unless it belongs to the user.
    */
   private async refuse(
     tx: Tx,
     records: readonly SpanRecord[],
-    { locations, inserted }: LockedTraces,
-  ): Promise<RefusedTraces> {
-    const spans = await this.refusals.find(tx, records, (record) => ({
+    { locations, inserted, before }: LockedTraces,
+  ): Promise<RefusedSpans> {
+    const toRefusable = (record: SpanRecord): Refusable => ({
       workspaceId: record.workspaceId,
       traceId: inserted.has(keyOfRecord(record)) ? record.span.traceId : null,
-      userId: record.fields.userId,
+      userIds: record.fields.userId === null ? [] : [record.fields.userId],
       at: record.startedAt,
+    });
+    const found = await this.refusals.find(tx, records, toRefusable);
+    if (found.size === 0) return new Map();
+    const naming = [...found].flatMap(([record, reason]) => (reason === 'erased_user' ? record : []));
+    // also erases the spans that arrived before the one that names the user
+    const isOfUser = (record: SpanRecord): boolean => {
+      const userId = before.get(keyOfRecord(record))?.userId ?? null;
+      return userId === null || userId === record.fields.userId;
+    };
+    const erased = await this.refusals.find(tx, naming.filter(isOfUser), (record) => ({
+      ...toRefusable(record),
+      traceId: null,
+      at: before.get(keyOfRecord(record))?.startedAt ?? record.startedAt,
     }));
-    const refused = new Map<string, RefusalReason>();
-    const deleted: LockedTrace[] = [];
-    const erased = new Map<string, string[]>();
-    for (const [record, reason] of spans) {
-      const key = keyOfRecord(record);
-      if (refused.has(key)) continue;
-      refused.set(key, reason);
-      const { workspaceId: workspace_id, span } = record;
-      const trace = { workspace_id, trace_id: span.traceId, session_id: null, ...locations.get(key)! };
-      if (reason === 'deleted_trace') deleted.push(trace);
-      else erased.set(workspace_id, [...(erased.get(workspace_id) ?? []), span.traceId]);
+    const erasedTraces = new Map<string, Set<string>>();
+    for (const { workspaceId, span } of erased.keys()) {
+      erasedTraces.set(workspaceId, (erasedTraces.get(workspaceId) ?? new Set()).add(span.traceId));
     }
-    await this.rows.deleteRows(tx, deleted);
-    for (const [workspaceId, traceIds] of erased) await this.deletion.delete(tx, workspaceId, traceIds);
+    for (const [workspaceId, traceIds] of erasedTraces) {
+      await this.deletion.delete(tx, workspaceId, [...traceIds]);
+    }
+    const reasons = new Map<string, RefusalReason>();
+    for (const [record, reason] of found) {
+      const key = keyOfRecord(record);
+      if (inserted.has(key) || erased.has(record)) reasons.set(key, reason);
+    }
+    const refused = new Map<string, RefusalReason>();
+    const unwanted = new Map<string, LockedTrace>();
+    for (const record of records) {
+      const key = keyOfRecord(record);
+      const reason = reasons.get(key) ?? found.get(record);
+      if (!reason) continue;
+      refused.set(spanKey(record), reason);
+      if (!inserted.has(key) || reason === 'erased_user') continue;
+      const { workspaceId: workspace_id, span } = record;
+      unwanted.set(key, { workspace_id, trace_id: span.traceId, session_id: null, ...locations.get(key)! });
+    }
+    await this.rows.deleteRows(tx, [...unwanted.values()]);
     return refused;
   }
 
@@ -214,7 +237,7 @@ export class TraceWriter {
    */
   private async lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTraces> {
     const locations = new Map<string, TraceLocation>();
-    const before = new Map<string, SessionTrace>();
+    const before = new Map<string, StoredTrace>();
     const addLocation = (row: KeyedLocation): string => {
       const key = keyOfRow(row);
       locations.set(key, { trace_no: row.trace_no, day: row.day });
@@ -223,7 +246,7 @@ export class TraceWriter {
     const withGaps = new Set<string>();
     for (const row of await this.traces.lock(tx, traces)) {
       const key = addLocation(row);
-      before.set(key, toSessionTrace(row));
+      before.set(key, { ...toSessionTrace(row), userId: row.user_id });
       if (row.gap_count > 0) withGaps.add(key);
     }
     const missing = traces.filter((trace) => !locations.has(keyOf(trace)));

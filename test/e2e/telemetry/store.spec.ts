@@ -1,7 +1,15 @@
 import { decodeTraceRequest } from '../../../libs/otlp/decode.fixture';
 import { type Scope, workspaceScope } from '#platform/auth';
 import { inSlices } from '#platform/concurrency';
-import { sharedApp, jsonExport, newSpan, newTraceId, SPAN_START, type TestSpan } from '#testing';
+import {
+  sharedApp,
+  jsonExport,
+  newOrganization,
+  newSpan,
+  newTraceId,
+  SPAN_START,
+  type TestSpan,
+} from '#testing';
 import { type TraceSelection, TraceStore } from '../../../src/telemetry';
 import { TraceWriter } from '../../../src/telemetry/traces/trace.writer';
 
@@ -11,13 +19,15 @@ const MINUTE = 60_000_000_000n;
 describe('the trace store', () => {
   const app = sharedApp();
   let store: TraceStore;
-  let workspaces = 0;
 
   beforeAll(() => {
     store = app.get(TraceStore);
   });
 
-  const newScope = (): Scope => workspaceScope('org_test', `wsp_${++workspaces}`, 'test', new Set());
+  async function newScope(): Promise<Scope> {
+    const { orgId, workspaceId } = await newOrganization(app);
+    return workspaceScope(orgId, workspaceId, 'test', new Set());
+  }
 
   async function append(scope: Scope, ...spans: TestSpan[]): Promise<void> {
     const writer = app.get(TraceWriter);
@@ -43,7 +53,7 @@ describe('the trace store', () => {
     (await store.sessionRefs(scope, selection, limit)).map((one) => one.session_id);
 
   it('returns the root’s input and output, as JSON or text', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     const span = newSpan({
       attributes: {
         'gen_ai.input.messages': '[{"role":"user","parts":[]}]',
@@ -61,7 +71,7 @@ describe('the trace store', () => {
   });
 
   it('takes input and output from the earliest root', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     const later = newSpan({ start: SPAN_START + MINUTE, attributes: { 'input.value': 'later' } });
     await append(scope, later);
     await append(scope, newSpan({ traceId: later.traceId, attributes: { 'output.value': 'earlier' } }));
@@ -70,7 +80,7 @@ describe('the trace store', () => {
   });
 
   it('finds existing traces among many ids', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     const [one, other] = [trace(1), trace(2)];
     await append(scope, one, other);
     const ids = [one.traceId, newTraceId(), other.traceId];
@@ -82,7 +92,7 @@ describe('the trace store', () => {
   });
 
   it('selects the newest traces that match a selection', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     const [first, second, third] = [trace(1, 'a'), trace(2, 'b'), trace(3, 'a')];
     await append(scope, first, second, third);
     const ids = [third, second, first].map((one) => one.traceId);
@@ -98,7 +108,7 @@ describe('the trace store', () => {
   });
 
   it('selects sessions by their newest trace', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     await append(scope, trace(1, 'a'), trace(2, 'b'), trace(3, 'a'), trace(4));
     expect(await sessions(scope, {})).toEqual(['a', 'b']);
     expect(await sessions(scope, { until: at(3) })).toEqual(['b', 'a']);
@@ -113,7 +123,7 @@ describe('the trace store', () => {
   });
 
   it('reads the traces of a session, and the spans of a trace, by start', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     const [late, early] = [trace(3, 'a'), trace(1, 'a')];
     await append(scope, late, early, { ...trace(0), traceId: late.traceId, parentSpanId: late.spanId });
     expect(names(await store.sessionTraces(scope, 'a', 10, ANY_SIZE))).toEqual(['at 3', 'at 1']);
@@ -124,7 +134,7 @@ describe('the trace store', () => {
   });
 
   it('reads content up to a maximum size, and reports the total size', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     const blob = 'x'.repeat(1_000);
     const large = (minute: number): TestSpan => ({
       ...trace(minute),
@@ -153,8 +163,8 @@ describe('the trace store', () => {
 
   it('shows nothing to another workspace', async () => {
     const span = trace(1, 'a');
-    await append(newScope(), span);
-    const other = newScope();
+    await append(await newScope(), span);
+    const other = await newScope();
     const page = await store.listSpans(other, span.traceId, {});
     expect([page.rows, page.page.total]).toEqual([[], 0]);
     expect(await store.findTraces(other, [span.traceId], ANY_SIZE)).toEqual([]);
@@ -169,7 +179,7 @@ describe('the trace store', () => {
   });
 
   it('stores a shared resource and scope once', async () => {
-    const scope = newScope();
+    const scope = await newScope();
     for (let round = 0; round < 3; round++) await append(scope, trace(1), trace(2));
     const rows = await app.database.query('SELECT 1 FROM span_sources WHERE workspace_id = $1', [
       scope.workspaceId,

@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tx } from '#platform/db';
+import { NO_ROLES, workspaceScope } from '#platform/auth';
+import { newId } from '#platform/ids';
 import { Metrics } from '#platform/metrics';
-import { type ApiClient, newOrganization, newSpan, SPAN_START, sharedApp } from '#testing';
+import { type ApiClient, jsonExport, newOrganization, newSpan, SPAN_START, sharedApp } from '#testing';
+import { TraceExportService } from '../../../src/telemetry';
+import { USER_ATTRIBUTES } from '../../../src/telemetry/deletion/refusals';
+import { LogExportService } from '../../../src/telemetry/logs/log.service';
+import { MetricExportService } from '../../../src/telemetry/metrics/metric.service';
 import { ErasedUsers } from '../../../src/telemetry/traces/erased-users';
 import { TraceDeletion } from '../../../src/telemetry/traces/trace-deletion';
 import { AnnotationFixture } from '../evaluation/annotation.fixture';
@@ -11,6 +17,17 @@ import { inconsistentSessions } from './reading.fixture';
 
 const LOGS = '/telemetry/v1/logs';
 const text = (stringValue: string) => ({ stringValue });
+
+/** An export of a data point for each set of attributes. */
+const pointExport = (...points: { attributes: object[]; time: bigint }[]): Buffer => {
+  const dataPoints = points.map(({ attributes, time }) => ({
+    timeUnixNano: String(time),
+    asInt: '1',
+    attributes,
+  }));
+  const metric = { name: 'turns', gauge: { dataPoints } };
+  return Buffer.from(JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics: [metric] }] }] }));
+};
 
 interface SentLog {
   traceId?: string;
@@ -201,12 +218,41 @@ describe('deleted traces', () => {
     expect(await scored).toMatchObject({ status: 409, body: { detail: 'The trace was deleted.' } });
   });
 
+  it('of deleted workspaces do not return, nor do log records and data points', async () => {
+    const gone = workspaceScope(newId('org'), newId('wsp'), 'gateway', NO_ROLES);
+    const { signal } = new AbortController();
+    const late = newSpan();
+    const point = { attributes: [], time: SPAN_START };
+    const sent = [
+      [TraceExportService, jsonExport([late])],
+      [LogExportService, logExport({})],
+      [MetricExportService, pointExport(point)],
+    ] as const;
+    for (const [service, bytes] of sent) {
+      const body = { bytes, encoding: 'json' } as const;
+      expect(
+        await app
+          .get<TraceExportService | LogExportService | MetricExportService>(service)
+          .export(gone, body, signal),
+      ).toMatchObject({
+        count: 1,
+        reasons: [expect.stringContaining('refused: the workspace was deleted.')],
+      });
+    }
+    for (const table of ['traces', 'spans', 'log_records', 'metric_points', 'span_sources']) {
+      const stored = await app.database.query(`SELECT 1 FROM ${table} WHERE workspace_id = $1`, [
+        gone.workspaceId,
+      ]);
+      expect([table, stored]).toEqual([table, []]);
+    }
+  });
+
   describe('of erased users', () => {
     let erasedNs: bigint;
     const erased = { 'user.id': 'erased' };
     const refused = (rejectedSpans: '1' | '2') => {
       const spans = rejectedSpans === '1' ? '1 span was' : '2 spans were';
-      return { rejectedSpans, errorMessage: `${spans} refused: the user was erased after the trace began.` };
+      return { rejectedSpans, errorMessage: `${spans} refused: the user was erased later.` };
     };
 
     beforeAll(async () => {
@@ -243,6 +289,40 @@ describe('deleted traces', () => {
       const root = newSpan({ attributes: erased, start: later, end: later });
       expect(refusal(await exporter.json([root]))).toBeNull();
       expect(await isStored(root.traceId)).toBe(true);
+    });
+
+    it('leave stored traces of other users, and those that began later', async () => {
+      const later = erasedNs + 1_000_000_000n;
+      const ofOther = newSpan({ attributes: { 'user.id': 'another' } });
+      const ofReturned = newSpan({ attributes: erased, start: later, end: later });
+      await exporter.json([ofOther, ofReturned]);
+      for (const { traceId } of [ofOther, ofReturned]) {
+        const old = newSpan({ traceId, attributes: erased });
+        const more = newSpan({ traceId, start: later, end: later });
+        expect(refusal(await exporter.json([old, more]))).toEqual(refused('1'));
+        expect(refusal(await exporter.json([old]))).toEqual(refused('1'));
+        const spans = (await admin.get(`${TRACES}/${traceId}/spans`)).body.items;
+        expect(spans.map((span: any) => span.span_id)).not.toContain(old.spanId);
+        expect((await admin.get(`${TRACES}/${traceId}`)).body).toMatchObject({ span_count: 2 });
+      }
+      expect(await inconsistentSessions(app.database)).toEqual([]);
+    });
+
+    it.each(USER_ATTRIBUTES)('include log records and data points with %s', async (name) => {
+      const attributes = [{ key: name, value: text('erased') }];
+      const log = { timeUnixNano: String(SPAN_START), attributes };
+      const logs = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] }));
+      const sentLogs = await exporter.send(logs, { media: JSON_MEDIA, path: LOGS });
+      expect(refusal(sentLogs)).toMatchObject({ rejectedLogRecords: '1' });
+      const points = pointExport(
+        { attributes, time: SPAN_START },
+        { attributes, time: erasedNs + 2_000_000n },
+      );
+      const sentPoints = await exporter.send(points, { media: JSON_MEDIA, path: '/telemetry/v1/metrics' });
+      expect(refusal(sentPoints)).toEqual({
+        rejectedDataPoints: '1',
+        errorMessage: '1 data point was refused: the user was erased later.',
+      });
     });
 
     it('include log records that name the user', async () => {

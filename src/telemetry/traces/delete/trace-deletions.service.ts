@@ -30,8 +30,8 @@ export class TraceDeletionsService {
     const { trace_ids: ids, filters, since, until } = dto;
     const [isForced, isDryRun] = [dto.force === true, dto.dry_run === true];
     return this.database.transaction(async (tx) => {
-      const use = ids && !isForced ? await this.uses.findOpen(tx, workspaceId, ids) : null;
-      if (use !== null) {
+      const [use] = ids && !isForced ? (await this.uses.findOpen(tx, workspaceId, ids)).values() : [];
+      if (use !== undefined) {
         throw problem.conflict(
           `The ${use} uses one of the traces. Wait until it has ended, or send \`force\`.`,
         );
