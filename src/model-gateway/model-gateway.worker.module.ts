@@ -5,6 +5,7 @@ import { LearnedLimitRepository } from './calls/learned-limit.repository';
 import { ResourcesModule } from '../resources';
 import { ModelSpendStep } from './budgets/model-spend.step';
 import { ModelAnswersStep } from './calls/model-answers.step';
+import { GatewayKeyErasureRepository } from './keys/gateway-key-erasure.repository';
 import { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
 import { ModelGatewayModule } from './model-gateway.module';
 
@@ -14,7 +15,7 @@ const OLD_LIMITS_MS = 10 * 60_000;
 /** The gateway's part of the worker: deletes expired cached answers and old rate limits, and erases. */
 @Module({
   imports: [GatewayEmbeddingsModule, JobsWorkerModule, ModelGatewayModule, ResourcesModule],
-  providers: [ModelAnswersStep, ModelSpendStep],
+  providers: [GatewayKeyErasureRepository, ModelAnswersStep, ModelSpendStep],
 })
 export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   constructor(
