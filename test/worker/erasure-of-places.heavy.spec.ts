@@ -106,9 +106,9 @@ describe('the erasure of a place', () => {
     expect((await owner.post(`${path}/restore`)).body.detail).toContain(erasure.body.erasure_id);
     await receiptOf(owner, erasure.body.erasure_id as string);
     expect((await owner.get(path)).status).toBe(404);
-    // earlier receipts of the workspace name it
+    // earlier receipts of the workspace name it, and the audit entries of the organization's accounts
     const left = await occurrencesOf(app, [erased.workspaceId]);
-    expect(left.map(({ table }) => table)).toEqual(['public.erasures']);
+    expect(left.map(({ table }) => table)).toEqual(['public.audit_log', 'public.erasures']);
     expect(await digestOf(app.database, erased.orgId, sibling)).toEqual(before);
   }, 120_000);
 

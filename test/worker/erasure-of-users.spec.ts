@@ -97,6 +97,7 @@ describe('the erasure of an end user', () => {
     });
     const results = `/eval/v1/experiments/${experiment.experiment_id}/results`;
     const result = await create(results, {
+      case_id: 'one',
       workspace_id,
       dataset_record_id,
       output: MARKER,
@@ -163,11 +164,11 @@ describe('the erasure of an end user', () => {
   });
 
   it('keeps what the user does afterwards', async () => {
-    const trace_id = newTraceId();
+    const [trace_id, start] = [newTraceId(), BigInt(Date.now()) * 1_000_000n];
     ok(
       await admin.post(
         '/telemetry/v1/traces',
-        exported({ traceId: trace_id, attributes: { 'user.id': USER } }),
+        exported({ traceId: trace_id, start, end: start, attributes: { 'user.id': USER } }),
       ),
     );
     expect((await admin.get(`/telemetry/v1/traces/${trace_id}`)).body.user_id).toBe(USER);

@@ -11,6 +11,7 @@ const COUNTED_BY_STEPS = new Set([
   'results',
   'store_items',
   'store_releases',
+  'gateway_keys',
 ]);
 
 /** Erases what is left of a workspace or an organization, table by table. Counts rows by their table. */
