@@ -1,27 +1,32 @@
 import './starting';
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ConfigModule, type Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
-import { JobsModule } from '#platform/jobs';
+import { JobQueue } from '#platform/jobs';
 import { setLogLevel } from '#platform/logging';
 import { start } from '#platform/process';
 import { migrate } from './database/migrate';
 import { bootstrap, RegistryModule } from './registry';
+
+/** Bootstrapping enqueues no jobs, so it connects to no queue. */
+@Global()
+@Module({
+  providers: [
+    { provide: JobQueue, useValue: { enqueue: () => Promise.reject(new Error('There is no queue.')) } },
+  ],
+  exports: [JobQueue],
+})
+class NoQueueModule {}
 
 @Module({})
 class BootstrapModule {
   static forRoot(environment: Environment): DynamicModule {
     return {
       module: BootstrapModule,
-      imports: [
-        ConfigModule.forRoot(environment),
-        DatabaseModule.forRoot(),
-        JobsModule.forRoot(),
-        RegistryModule,
-      ],
+      imports: [ConfigModule.forRoot(environment), DatabaseModule.forRoot(), NoQueueModule, RegistryModule],
     };
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccountChangesModule } from '#platform/auth';
+import { JobsModule } from '#platform/jobs';
 import { MeController } from './me/me.controller';
 import { MeService } from './me/me.service';
 import { OrgController, PlatformOrgController } from './orgs/org.controller';
@@ -9,7 +10,7 @@ import { ApisModule } from './apis/apis.module';
 import { AppController } from './apps/app.controller';
 import { AppsModule } from './apps/apps.module';
 import { AuditLogController } from './audit-log/audit-log.controller';
-import { ResourcesModule } from '../resources';
+import { ERASURE, ResourcesModule } from '../resources';
 import { AuditLogListRepository } from './audit-log/audit-log-list.repository';
 import { ErasureController } from './erasures/erasure.controller';
 import { ErasureService } from './erasures/erasure.service';
@@ -38,6 +39,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
     AccountChangesModule,
     ApisModule,
     AppsModule,
+    JobsModule.register(ERASURE),
     ResourcesModule,
     SearchModule,
     UsageModule,

@@ -36,7 +36,7 @@ export { acceptedErasure, ERASURE_RESPONSE, ErasureDto, toErasureDto } from './e
 export { type ErasureItemKind, ErasureItems } from './erasure/erasure-items.repository';
 export { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } from './erasure/erasure-steps';
 export { WorkspaceCopiesStep } from './erasure/workspace-copies.step';
-export { type ErasureRequest, Erasures } from './erasure/erasures';
+export { ERASURE, type ErasureRequest, Erasures } from './erasure/erasures';
 export { ResourcesWorkerModule } from './resources.worker.module';
 export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JobsModule } from '#platform/jobs';
 import { SecretsModule } from '#platform/secrets';
 import { AllowedKinds } from './access/allowed-kinds';
 import { WorkspaceAccess } from './access/workspace-access';
@@ -11,7 +10,7 @@ import { Packagers } from './packages/packager';
 import { ErasureItems } from './erasure/erasure-items.repository';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureSteps } from './erasure/erasure-steps';
-import { ERASURE, Erasures } from './erasure/erasures';
+import { Erasures } from './erasure/erasures';
 import { References } from './references/references';
 import { ReconcileSteps } from './reconcile/reconcile-step';
 import { ResourceKit } from './resource.service';
@@ -20,7 +19,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
 
 /** The resource kit: the providers that every area needs to manage resources. */
 @Module({
-  imports: [JobsModule.register(ERASURE), SecretsModule, TypeOrmModule.forFeature([AuditEntryEntity])],
+  imports: [SecretsModule, TypeOrmModule.forFeature([AuditEntryEntity])],
   providers: [
     AllowedKinds,
     AuditLog,

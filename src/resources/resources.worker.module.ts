@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
-import { JobsWorkerModule } from '#platform/jobs';
+import { JobsModule, JobsWorkerModule } from '#platform/jobs';
 import { StorageModule } from '#platform/storage';
 import { AuditDetailsRepository } from './erasure/audit-details.repository';
 import { ErasureRunner } from './erasure/erasure.runner';
+import { ERASURE } from './erasure/erasures';
 import { KeptResponsesRepository } from './erasure/kept-responses.repository';
 import { StoredObjectsStep } from './erasure/stored-objects.step';
 import { TenantTables } from './erasure/tenant-tables.repository';
@@ -11,7 +12,7 @@ import { ResourcesModule } from './resources.module';
 
 /** The worker's part of the resource kit: it runs erasures. */
 @Module({
-  imports: [JobsWorkerModule, ResourcesModule, StorageModule],
+  imports: [JobsModule.register(ERASURE), JobsWorkerModule, ResourcesModule, StorageModule],
   providers: [
     AuditDetailsRepository,
     ErasureRunner,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { empty, sql, type Sql, type Tx } from '#platform/db';
 import { type ErasureBatch, type ErasureItemKind, ErasureItems, type ErasureRun } from '../../resources';
-import { andOfErasedTrace, columnOf, passItems } from './erasure-passes';
+import { andOfErasedTrace, columnOf, passItems } from './erasure-passes.sql';
 
 const ITEMS = 500;
 const KINDS = ['trace', 'session', 'result'] as const;

@@ -8,7 +8,7 @@ import {
   type ErasureRun,
 } from '../../resources';
 import { RecordRepository } from '../datasets';
-import { andOfErasedTrace, columnOf, passItems } from './erasure-passes';
+import { andOfErasedTrace, columnOf, passItems } from './erasure-passes.sql';
 
 const SCORES = 1_000;
 const NOTHING: ErasedCounts = {};
