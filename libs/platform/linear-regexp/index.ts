@@ -1,2 +1,2 @@
 export { LinearRegExp, MAX_PATTERN_LENGTH, PatternError } from './linear.regexp';
-export { type MatchFinder, type StepBudget } from './match.finder';
+export type { MatchFinder, StepBudget } from './match.finder';

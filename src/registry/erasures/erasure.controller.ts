@@ -8,7 +8,7 @@ import {
   type Principal,
   RequireRoleSomewhere,
 } from '#platform/auth';
-import { type Reply } from '#platform/http';
+import type { Reply } from '#platform/http';
 import { Throws } from '#platform/problem';
 import { type Page, toPage } from '#platform/paging';
 import { acceptedErasure, ERASURE_RESPONSE, ErasureDto, toErasureDto } from '../../resources';

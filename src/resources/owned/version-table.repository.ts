@@ -105,12 +105,15 @@ export class VersionTable<Row> {
     const { table, id, ordinal } = this.spec;
     const ids = references.map((reference) => reference.id);
     const ordinals = references.map((reference) => reference.ordinal ?? null);
+    const isTenants = sql`(v.${raw(tenant.column)} = ${tenant.value}) IS TRUE`;
+    // subqueries, because a join could read all versions
     const rows = await this.database.query<{ index: number }>(
       sql`SELECT place - 1 AS index
         FROM unnest(${ids}::text[], ${ordinals}::int[]) WITH ORDINALITY AS refs(id, ordinal, place)
-        WHERE NOT EXISTS (SELECT FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id
-          AND (v.${raw(ordinal)} = refs.ordinal OR refs.ordinal IS NULL)
-          AND (v.${raw(tenant.column)} = ${tenant.value}) IS TRUE)`,
+        WHERE CASE WHEN refs.ordinal IS NULL
+          THEN (SELECT true FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id AND ${isTenants} LIMIT 1)
+          ELSE (SELECT true FROM ${raw(table)} v
+            WHERE v.${raw(id)} = refs.id AND v.${raw(ordinal)} = refs.ordinal AND ${isTenants} LIMIT 1) END IS NULL`,
     );
     return new Set(rows.map(({ index }) => index));
   }

@@ -42,8 +42,9 @@ export const sharedColumns = (
   soFar: (column: string, count: string) => string,
 ): string =>
   [
-    `NOT EXISTS (SELECT FROM scorers x WHERE x.scorer_id = ${work}.scorer_id AND x.workspace_id = ${work}.workspace_id)
-       AS scorer_erased`,
+    // a subquery, because a join could read all scorers
+    `(SELECT true FROM scorers x WHERE x.scorer_id = ${work}.scorer_id AND (x.workspace_id = ${work}.workspace_id) IS TRUE
+       LIMIT 1) IS NULL AS scorer_erased`,
     'workspace_id, scorer_id, scorer_version, experiment_id, score_batch_id, grain, concurrency, total, max_cost_usd',
     'uses_cache AS cache, failure_code, failure_detail, started_at, finished_at, created_at, updated_at, created_by',
     ...Object.entries(COUNTS).map(
