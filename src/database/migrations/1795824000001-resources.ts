@@ -207,7 +207,7 @@ export class Resources1795824000001 extends SqlMigration {
       workspace_id text COLLATE "C",
       subject_kind text NOT NULL CONSTRAINT erasures_subject
         CHECK (subject_kind IN ('end_user', 'session', 'workspace', 'org', 'dataset', 'experiment', 'traces')),
-      -- HMAC-SHA-256 of organization, kind and id, in hexadecimal
+      -- HMAC-SHA-256 of organization and id, in hexadecimal
       subject_hash text COLLATE "C" NOT NULL,
       -- the id, or what selects the subject; null once the erasure has succeeded
       target json,
@@ -228,12 +228,14 @@ export class Resources1795824000001 extends SqlMigration {
       started_at timestamptz,
       finished_at timestamptz
     );
-    -- GET /registry/v1/erasures: the whole list, and its filters workspace_id and subject_id
+    -- GET /registry/v1/erasures: the whole list, and its filters workspace_id, subject_id, subject_kind and erasure_status
     CREATE INDEX erasures_by_creation ON erasures (org_id, erasure_id);
     CREATE INDEX erasures_by_workspace ON erasures (workspace_id, erasure_id);
     CREATE INDEX erasures_by_subject ON erasures (org_id, subject_hash, erasure_id);
+    CREATE INDEX erasures_by_kind ON erasures (org_id, subject_kind, erasure_id);
+    CREATE INDEX erasures_by_status ON erasures (org_id, erasure_status, erasure_id);
     -- one erasure of a subject in a workspace at a time
-    CREATE UNIQUE INDEX erasures_open ON erasures (subject_hash, (coalesce(workspace_id, ''))) WHERE erasure_status <> 'succeeded' AND NOT dry_run;
+    CREATE UNIQUE INDEX erasures_open ON erasures (subject_hash, subject_kind, (coalesce(workspace_id, ''))) WHERE erasure_status <> 'succeeded' AND NOT dry_run;
     -- workers: erasures without a worker
     CREATE INDEX erasures_waiting ON erasures (erasure_id) WHERE erasure_status <> 'succeeded';
 

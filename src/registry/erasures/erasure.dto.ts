@@ -57,7 +57,7 @@ export class ErasureListQueryDto extends OrderedListQueryDto {
   @IsOneOf(ERASURE_SUBJECTS, { required: false })
   subject_kind?: ErasureSubject;
 
-  /** Only erasures of this subject. Needs `subject_kind`. */
+  /** Only erasures of this subject. */
   @IsFilter(SUBJECT_ID_MAX)
   subject_id?: string;
 

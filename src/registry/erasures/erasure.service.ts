@@ -61,9 +61,6 @@ export class ErasureService {
   }
 
   list(scope: OrgScope, { subject_id, ...query }: ErasureListQueryDto): Promise<RowPage<ErasureEntity>> {
-    if (subject_id !== undefined && query.subject_kind === undefined) {
-      throw problem.invalidQuery('subject_kind', 'is required with subject_id');
-    }
     return this.erasures.list(scope, query, subject_id);
   }
 }

@@ -44,17 +44,20 @@ export class ErasureRepository {
         VALUES (${row.erasure_id}, ${row.org_id}, ${row.workspace_id}, ${row.subject_kind}, ${row.subject_hash},
                 ${row.target?.text ?? null}::json, ${row.dry_run}, ${row.erasure_status}, '{}', ${row.created_at},
                 ${row.updated_at}, ${row.created_by})
-        ON CONFLICT (subject_hash, (coalesce(workspace_id, ''))) WHERE erasure_status <> 'succeeded' AND NOT dry_run DO NOTHING RETURNING 1`,
+        ON CONFLICT (subject_hash, subject_kind, (coalesce(workspace_id, ''))) WHERE erasure_status <> 'succeeded' AND NOT dry_run DO NOTHING RETURNING 1`,
     );
     return inserted.length > 0;
   }
 
-  /** Finds the erasure of a subject in a workspace, or in all, that has not ended. */
-  async findOpen(subjectHash: string, workspaceId: string | null, tx: Tx): Promise<string | null> {
+  /** Finds the erasure of the same subject, in the same workspace or in all, that has not ended. */
+  async findOpen(
+    tx: Tx,
+    of: Pick<ErasureEntity, 'subject_kind' | 'subject_hash' | 'workspace_id'>,
+  ): Promise<string | null> {
     const [row] = await tx.query<{ erasure_id: string }>(
       sql`SELECT erasure_id FROM erasures
-        WHERE subject_hash = ${subjectHash} AND coalesce(workspace_id, '') = ${workspaceId ?? ''}
-          AND erasure_status <> 'succeeded' AND NOT dry_run`,
+        WHERE subject_hash = ${of.subject_hash} AND subject_kind = ${of.subject_kind}
+          AND coalesce(workspace_id, '') = ${of.workspace_id ?? ''} AND erasure_status <> 'succeeded' AND NOT dry_run`,
     );
     return row?.erasure_id ?? null;
   }
@@ -81,8 +84,8 @@ export class ErasureRepository {
     if (administered) where.addScattered(sql`workspace_id = ANY (${[...administered]})`);
     where
       .addIndexed(query.workspace_id, (id) => sql`workspace_id = ${id}`)
-      .addIf(query.subject_kind, (kind) => sql`subject_kind = ${kind}`)
-      .addIf(query.erasure_status, (status) => sql`erasure_status = ${status}`)
+      .addIndexed(query.subject_kind, (kind) => sql`subject_kind = ${kind}`)
+      .addIndexed(query.erasure_status, (status) => sql`erasure_status = ${status}`)
       .addIndexed(subjectHash, (hash) => sql`subject_hash = ${hash}`);
     return listPage<ErasureEntity>(
       this.database,

@@ -57,7 +57,7 @@ export class Erasures {
       org_id: scope.orgId,
       workspace_id: workspaceId,
       subject_kind: subject,
-      subject_hash: this.hashOf(scope, subject, id),
+      subject_hash: this.hashOf(scope, id),
       target: toRawJson({ id, filters, isForced } satisfies ErasureTarget),
       dry_run: isDryRun,
       erasure_status: 'queued',
@@ -71,7 +71,7 @@ export class Erasures {
       finished_at: null,
     };
     if (!(await this.erasures.insert(tx, row))) {
-      const open = await this.erasures.findOpen(row.subject_hash, workspaceId, tx);
+      const open = await this.erasures.findOpen(tx, row);
       throw problem.conflict(
         `The ${open === null ? 'erasure' : `erasure ${open}`} of the same subject has not ended. Wait until it has succeeded.`,
       );
@@ -98,7 +98,11 @@ export class Erasures {
     workspaceId: string | null,
     id: string,
   ) {
-    const open = await this.erasures.findOpen(this.hashOf(scope, subject, id), workspaceId, tx);
+    const open = await this.erasures.findOpen(tx, {
+      subject_kind: subject,
+      subject_hash: this.hashOf(scope, id),
+      workspace_id: workspaceId,
+    });
     if (open)
       throw problem.conflict(`The erasure ${open} is deleting the ${subject}. It cannot be restored.`);
   }
@@ -118,11 +122,13 @@ export class Erasures {
     return orNotFound(await this.erasures.findOfOrganization(id), 'erasure', id);
   }
 
-  /** @param subjectId finds the erasures of a subject, whose kind the query names */
+  /** @param subjectId finds the erasures of a subject */
   list(scope: OrgScope, query: ErasureFilters, subjectId?: string): Promise<RowPage<ErasureEntity>> {
-    const { subject_kind: kind } = query;
-    const hash = subjectId === undefined || !kind ? undefined : this.hashOf(scope, kind, subjectId);
-    return this.erasures.list(scope, query, hash);
+    return this.erasures.list(
+      scope,
+      query,
+      subjectId === undefined ? undefined : this.hashOf(scope, subjectId),
+    );
   }
 
   /** Enqueues the erasures that no worker runs: their job has failed too often, or was lost. */
@@ -132,8 +138,8 @@ export class Erasures {
     });
   }
 
-  private hashOf({ orgId }: OrgScope, subject: ErasureSubject, id: string): string {
-    return this.keys.mac('erasure subject', JSON.stringify([orgId, subject, id])).toString('hex');
+  private hashOf({ orgId }: OrgScope, id: string): string {
+    return this.keys.mac('erasure subject', JSON.stringify([orgId, id])).toString('hex');
   }
 }
 

@@ -40,6 +40,10 @@ const copiesOf = (seeds: Seeds): RowCopies[] => {
     ...inEach(seeds, 'apis', 'api_id', { api_id: idOf('api'), name: named(), app: rarely("'other'", elsewhere(seeds, "'first-app'", "'sibling-app'")), app_id: elsewhere(seeds, "'app_first'", "'app_sibling'"), declared_name: "'name ' || n", sync_state: rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'")), updated_at: LATER }),
     ...inEach(seeds, 'api_versions', 'api_id', { version_ordinal: 'n + 1', version_id: idOf('ver') }),
     ...inEach(seeds, 'repos', 'repo_id', { repo_id: idOf('repo'), name: named(), url: `seed.url || n`, updated_at: LATER }),
+    ...inEach(seeds, 'erasures', 'workspace_id', {
+      erasure_id: idOf('era'), subject_kind: rarely("'session'", "'end_user'"), subject_hash: "md5(n::text)",
+      erasure_status: rarely("'succeeded'", "'queued'"),
+    }),
     ...inEach(seeds, 'audit_log', 'workspace_id', {
       audit_entry_id: idOf('aud'), principal_id: rarely("'usr_rare'", "'usr_common'"), action: rarely("'archive'", "'update'"),
       resource_type: rarely("'api'", "'repo'"), resource_id: rarely("'repo_rare'", "'repo_common'"),
@@ -92,6 +96,13 @@ describeLists(['/registry/'], (seeds) => {
           filters: {
             workspace_id, principal_id: ['usr_rare', 'usr_common'], action: ['archive', 'update'],
             resource_type: ['api', 'repo'], resource_id: ['repo_rare', 'repo_common'], since: SINCE, until: UNTIL,
+          },
+        },
+        listErasures: {
+          path: '/registry/v1/erasures', by,
+          filters: {
+            workspace_id, subject_kind: ['session', 'end_user'], subject_id: ['nobody', 'first-visitor'],
+            erasure_status: ['succeeded', 'queued'], since: SINCE, until: UNTIL,
           },
         },
         searchRegistry: { path: '/registry/v1/search', by, rows: 2 * MANY, bodies: [{ query: 'rare', mode: 'keyword' }, { query: 'common', mode: 'keyword' }] },
