@@ -170,7 +170,7 @@ describe('a run of a judge', () => {
       const fixture = await JudgeFixture.create(app);
       const poisoned = await begin(fixture, 3);
       await app.database.query(
-        `UPDATE scorer_versions SET definition = '"gone"'
+        `UPDATE scorer_versions SET definition = 'null'
          WHERE scorer_id IN (SELECT scorer_id FROM score_runs WHERE score_run_id = $1)`,
         [poisoned],
       );

@@ -111,7 +111,8 @@ export class VersionTable<Row> {
       sql`SELECT place - 1 AS index
         FROM unnest(${ids}::text[], ${ordinals}::int[]) WITH ORDINALITY AS refs(id, ordinal, place)
         WHERE CASE WHEN refs.ordinal IS NULL
-          THEN (SELECT true FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id AND ${isTenants} LIMIT 1)
+          THEN (SELECT true FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id AND ${isTenants}
+            ORDER BY v.${raw(id)}, v.${raw(ordinal)} LIMIT 1)
           ELSE (SELECT true FROM ${raw(table)} v
             WHERE v.${raw(id)} = refs.id AND v.${raw(ordinal)} = refs.ordinal AND ${isTenants} LIMIT 1) END IS NULL`,
     );
