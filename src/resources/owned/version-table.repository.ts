@@ -1,5 +1,14 @@
 import type { OrgScope, TenantKey } from '#platform/auth';
-import { type Database, firstRow, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import {
+  indexOrdered,
+  type Database,
+  firstRow,
+  raw,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
 import { listPage, type ListQueryDto, type RowPage } from '#platform/paging';
 import type { ArtifactReference } from '../packages/packager';
 
@@ -108,13 +117,12 @@ export class VersionTable<Row> {
     const isTenants = sql`(v.${raw(tenant.column)} = ${tenant.value}) IS TRUE`;
     // subqueries, because a join could read all versions
     const rows = await this.database.query<{ index: number }>(
-      sql`SELECT place - 1 AS index
+      indexOrdered(sql`SELECT place - 1 AS index
         FROM unnest(${ids}::text[], ${ordinals}::int[]) WITH ORDINALITY AS refs(id, ordinal, place)
         WHERE CASE WHEN refs.ordinal IS NULL
-          THEN (SELECT true FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id AND ${isTenants}
-            ORDER BY v.${raw(id)}, v.${raw(ordinal)} LIMIT 1)
+          THEN (SELECT true FROM ${raw(table)} v WHERE v.${raw(id)} = refs.id AND ${isTenants} LIMIT 1)
           ELSE (SELECT true FROM ${raw(table)} v
-            WHERE v.${raw(id)} = refs.id AND v.${raw(ordinal)} = refs.ordinal AND ${isTenants} LIMIT 1) END IS NULL`,
+            WHERE v.${raw(id)} = refs.id AND v.${raw(ordinal)} = refs.ordinal AND ${isTenants} LIMIT 1) END IS NULL`),
     );
     return new Set(rows.map(({ index }) => index));
   }
