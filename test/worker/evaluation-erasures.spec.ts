@@ -133,8 +133,10 @@ describe('an erasure in evaluation', () => {
     const path = `/eval/v1/experiments/${candidate.experiment_id}`;
     expect(await get(path)).toMatchObject({ baseline_experiment_id: experiment_id, baseline_erased: true });
     const compared = await admin.get(`${path}/compare`);
-    expect([compared.status, compared.body.code]).toEqual([404, 'not_found']);
-    expect((await on.post(`${path}/gate`, { rules: [{ scorer: 's', max_regression: 0 }] })).status).toBe(404);
+    const gate = await on.post<any>(`${path}/gate`, { rules: [{ scorer: 's', max_regression: 0 }] });
+    for (const { status, body } of [compared, gate]) {
+      expect([status, body.detail]).toEqual([409, expect.stringMatching(/was deleted\. Request another one/)]);
+    }
     const other = await on.experiment();
     const baseline_experiment_id = other.experiment_id;
     const patched = await on.editor.patch(path, { baseline_experiment_id });

@@ -116,7 +116,7 @@ describe('deleting in evaluation', () => {
     const refusals = [await remove(path, '?force=true'), await remove(score)];
     expect(refusals.map(({ status }) => status)).toEqual([409, 409]);
     expect(refusals.map(({ body }) => body.detail)).toEqual([
-      'The experiment is completed. Finalized experiments cannot be changed.',
+      'The experiment is completed. A finalized experiment cannot be changed. Create another one, or delete it as a whole.',
       expect.stringMatching(/is finalized\. The scores of its results cannot be deleted/),
     ]);
   });

@@ -56,7 +56,7 @@ export class ScoreReader {
   /**
    * Finds an experiment and its baseline: the requested one, else the experiment's own, else the promoted baseline of its
    * dataset, unless that is the experiment itself. Errors: 404 for an unknown experiment; the error that `unknownBaseline`
-   * returns for an unknown baseline; 409 for a baseline that is not completed.
+   * returns for an unknown `baselineId`; 409 for a baseline that is not completed, or was deleted.
    */
   async find(
     scope: Scope,
@@ -71,6 +71,11 @@ export class ScoreReader {
     const id = baselineId ?? candidate.baseline_experiment_id ?? promoted;
     if (id === null) return { candidate, baseline: null };
     const baseline = found.get(id) ?? (await this.comparisons.find(scope, [id])).get(id);
+    if (!baseline && !baselineId) {
+      throw problem.conflict(
+        `The baseline ${id} of the experiment was deleted. Request another one, or set \`baseline_experiment_id\` of the experiment to another experiment or to null.`,
+      );
+    }
     if (!baseline) throw unknownBaseline(id);
     if (id !== experimentId && baseline.experiment_status !== 'completed') {
       throw problem.conflict(

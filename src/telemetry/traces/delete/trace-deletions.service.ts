@@ -30,10 +30,11 @@ export class TraceDeletionsService {
     const { trace_ids: ids, filters, since, until } = dto;
     const [isForced, isDryRun] = [dto.force === true, dto.dry_run === true];
     return this.database.transaction(async (tx) => {
-      const [use] = ids && !isForced ? (await this.uses.findOpen(tx, workspaceId, ids)).values() : [];
-      if (use !== undefined) {
+      const [used] = ids && !isForced ? await this.uses.findOpen(tx, workspaceId, ids) : [];
+      if (used) {
+        const [traceId, use] = used;
         throw problem.conflict(
-          `The ${use} uses one of the traces. Wait until it has ended, or send \`force\`.`,
+          `The ${use} uses the trace ${traceId}. Wait until it has ended, or send \`force\`.`,
         );
       }
       const erasure = await this.erasures.request(tx, scope, {
