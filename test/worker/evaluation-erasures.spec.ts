@@ -135,7 +135,10 @@ describe('an erasure in evaluation', () => {
     const compared = await admin.get(`${path}/compare`);
     const gate = await on.post<any>(`${path}/gate`, { rules: [{ scorer: 's', max_regression: 0 }] });
     for (const { status, body } of [compared, gate]) {
-      expect([status, body.detail]).toEqual([409, expect.stringMatching(/was deleted\. Request another one/)]);
+      expect([status, body.detail]).toEqual([
+        409,
+        expect.stringMatching(/was deleted\. Request another one/),
+      ]);
     }
     const other = await on.experiment();
     const baseline_experiment_id = other.experiment_id;

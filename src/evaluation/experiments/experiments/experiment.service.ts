@@ -237,7 +237,9 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
 export function checkRunning(experiment: Pick<ExperimentState, 'experiment_status' | 'archived_at'>): void {
   const { experiment_status: status } = experiment;
   if (status !== 'running') {
-    throw problem.conflict(`The experiment is ${status}. A finalized experiment cannot be changed. Create another one, or delete it as a whole.`);
+    throw problem.conflict(
+      `The experiment is ${status}. A finalized experiment cannot be changed. Create another one, or delete it as a whole.`,
+    );
   }
   checkLive(experiment, 'experiment');
 }
