@@ -3,7 +3,6 @@ import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
 import { LearnedLimitRepository } from './calls/learned-limit.repository';
 import { ResourcesModule } from '../resources';
-import { ModelSpendStep } from './budgets/model-spend.step';
 import { ModelAnswersStep } from './calls/model-answers.step';
 import { GatewayKeyErasureRepository } from './keys/gateway-key-erasure.repository';
 import { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
@@ -15,7 +14,7 @@ const OLD_LIMITS_MS = 10 * 60_000;
 /** The gateway's part of the worker: deletes expired cached answers and old rate limits, and erases. */
 @Module({
   imports: [GatewayEmbeddingsModule, JobsWorkerModule, ModelGatewayModule, ResourcesModule],
-  providers: [GatewayKeyErasureRepository, ModelAnswersStep, ModelSpendStep],
+  providers: [GatewayKeyErasureRepository, ModelAnswersStep],
 })
 export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   constructor(

@@ -1,10 +1,11 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
-import { ErasedUserStep } from './erasure/erased-user.step';
+import { ArrivalRepository } from './erasure/arrival.repository';
 import { ErasedTracesRepository } from './erasure/erased-traces.repository';
 import { NamedLogsRepository, NamedMetricsRepository } from './erasure/named-records.repository';
 import { NamedSourcesRepository } from './erasure/named-sources.repository';
+import { OpenExportsStep } from './erasure/open-exports.step';
 import { TraceErasureStep } from './erasure/trace-erasure.step';
 import { TraceSelectionStep } from './erasure/trace-selection.step';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
@@ -21,7 +22,8 @@ const RETENTION_MS = 10 * 60_000;
 @Module({
   imports: [JobsWorkerModule, RegistryModule, ResourcesModule, TelemetryModule],
   providers: [
-    ErasedUserStep,
+    ArrivalRepository,
+    OpenExportsStep,
     NamedLogsRepository,
     NamedMetricsRepository,
     NamedSourcesRepository,

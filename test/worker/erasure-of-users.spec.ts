@@ -73,6 +73,23 @@ describe('the erasure of an end user', () => {
         log({ attributes: named, timeUnixNano, body: { stringValue: MARKER } }),
       ),
     );
+    // from a client whose clock is ahead
+    const ahead = `${Date.now() + 600_000}000000`;
+    ok(
+      await admin.post(
+        '/telemetry/v1/logs',
+        log({ attributes: named, timeUnixNano: ahead, body: { stringValue: MARKER } }),
+      ),
+    );
+    const point = {
+      asInt: '1',
+      timeUnixNano,
+      exemplars: [{ asInt: '1', timeUnixNano, filteredAttributes: named }],
+    };
+    const points = {
+      resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'calls', gauge: { dataPoints: [point] } }] }] }],
+    };
+    ok(await admin.post('/telemetry/v1/metrics', points));
     const ofDevice = log({ body: { stringValue: 'started' } });
     Object.assign(ofDevice.resourceLogs[0]!, { resource: { attributes: named } });
     ok(await admin.post('/telemetry/v1/logs', ofDevice));
@@ -135,7 +152,8 @@ describe('the erasure of an end user', () => {
     expect(receipt.counts).toMatchObject({
       traces: 1,
       spans: 2,
-      logs: 2,
+      logs: 3,
+      metric_points: 1,
       sources: 1,
       records: 1,
       results: 1,
@@ -147,6 +165,12 @@ describe('the erasure of an end user', () => {
     expect((await admin.get('/telemetry/v1/logs')).body.items).toMatchObject([
       { body: 'started', resource: { attributes: {} }, scope: { attributes: {} } },
     ]);
+    expect((await admin.get('/telemetry/v1/metrics')).body.items).toMatchObject([
+      { name: 'calls', exemplars: [] },
+    ]);
+    const late = { ...points.resourceMetrics[0]!, schemaUrl: 'sent again, in other bytes' };
+    const replayed = ok(await admin.post('/telemetry/v1/metrics', { resourceMetrics: [late] }));
+    expect(replayed.partialSuccess).toMatchObject({ rejectedDataPoints: '1' });
     const erased = (await admin.get(`${results}/${result.result_id}`)).body;
     expect(erased).toMatchObject({ erased: true, input: null, output: null, scores: { good: 1 } });
     const repeat = await admin.post(
@@ -172,5 +196,41 @@ describe('the erasure of an end user', () => {
       ),
     );
     expect((await admin.get(`/telemetry/v1/traces/${trace_id}`)).body.user_id).toBe(USER);
+  });
+
+  it('erases kept responses in which an empty text precedes the id', async () => {
+    const path = '/eval/v1/scores';
+    const kept = { 'idempotency-key': 'empty' };
+    const given = { workspace_id, scorer_name: '', source: 'end_user', author: 'eve', score: 1, comment: '' };
+    const score = { ...given, scorer_name: 'thumbs', trace_id: newTraceId() };
+    ok(await admin.post('/telemetry/v1/traces', exported({ traceId: score.trace_id })));
+    ok(await admin.post(path, score, kept));
+    const subject = { kind: 'end_user', id: 'eve' };
+    const { erasure_id } = await create('/registry/v1/erasures', { subject, workspace_id });
+    expect((await receiptOf(admin, erasure_id)).counts).toMatchObject({ scores: 1, kept_responses: 1 });
+    expect((await admin.post(path, score, kept)).status).toBe(409);
+  });
+
+  it.each(['end_user', 'session'])('of the kind %s waits for exports that were open', async (kind) => {
+    let end!: () => void;
+    const opened = new Promise<void>((open) => {
+      void judged.app.database.transaction(async (tx) => {
+        await tx.query('SELECT pg_current_xact_id()');
+        open();
+        await new Promise<void>((resolve) => (end = resolve));
+      });
+    });
+    await opened;
+    const subject = { kind, id: `waiting ${kind}` };
+    const { erasure_id } = await create('/registry/v1/erasures', { subject, workspace_id });
+    const read = async () => (await admin.get(`/registry/v1/erasures/${erasure_id}`)).body;
+    const stored = 'SELECT progress::text FROM erasures WHERE erasure_id = $1';
+    await until(async () => {
+      const [row] = await judged.app.database.query<{ progress: string | null }>(stored, [erasure_id]);
+      return /"cursor": "[0-9]+"/.test(row!.progress ?? '');
+    });
+    expect((await read()).erasure_status).toBe('running');
+    end();
+    await receiptOf(admin, erasure_id);
   });
 });

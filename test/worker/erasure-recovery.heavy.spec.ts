@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiClient, jsonExport, newOrganization, newSpan, ownApp, WorkerProcess } from '#testing';
 import { occurrencesOf, receiptOf } from './erasure.fixture';
 
-const TRACES = 2_000;
+const TRACES = 1_000;
 const PER_EXPORT = 250;
-const KILLS = 6;
+const KILLS = 3;
 const USER = 'killed-zqxjkvbw';
 
 describe('an erasure whose workers are killed', () => {

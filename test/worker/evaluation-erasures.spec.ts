@@ -38,9 +38,9 @@ describe('an erasure in evaluation', () => {
       .then(finished);
 
   /** Exports a trace of a user. */
-  const traceOf = async (userId: string, text: string): Promise<string> => {
+  const traceOf = async (userId: string, text: string, more = {}): Promise<string> => {
     const traceId = newTraceId();
-    const attributes = { 'user.id': userId, 'input.value': text, 'output.value': text };
+    const attributes = { 'user.id': userId, 'input.value': text, 'output.value': text, ...more };
     const answer = await on.evaluator.post(
       '/telemetry/v1/traces',
       jsonExport([newSpan({ traceId, attributes })]),
@@ -144,6 +144,38 @@ describe('an erasure in evaluation', () => {
     const baseline_experiment_id = other.experiment_id;
     const patched = await on.editor.patch(path, { baseline_experiment_id });
     expect(patched.body).toMatchObject({ baseline_experiment_id, baseline_erased: false });
+  });
+
+  it('leaves the scoring of others in a shared session', async () => {
+    const [theirs, other] = await Promise.all(
+      ['ada', 'bob'].map((user) => traceOf(user, `of ${user}`, { 'session.id': 'shared' })),
+    );
+    const quotes = await on.evaluator.post('/eval/v1/scorers', {
+      workspace_id: on.id,
+      name: 'quotes',
+      scorer_kind: 'code',
+      definition: {
+        language: 'javascript',
+        source: 'function score({ input }) { return { score: 1, reasoning: input }; }',
+      },
+    });
+    const run = await on.evaluator.post(`/eval/v1/scorers/${quotes.body.scorer_id}/score`, {
+      trace_ids: [theirs, other],
+    });
+    const path = `/eval/v1/score-runs/${run.body.score_run_id}`;
+    await until(async () => (await get(path)).run_status === 'succeeded');
+    // as targets that rules and results select have both
+    await judged.app.database.query(
+      `UPDATE score_targets SET session_id = 'shared' WHERE score_run_id = $1`,
+      [run.body.score_run_id],
+    );
+    await eraseUser('ada');
+    expect(await rowsWith('of ada')).toEqual({});
+    const targets = await judged.app.database.query(
+      `SELECT target_id, is_erased FROM score_targets WHERE score_run_id = $1 ORDER BY target_id = $2`,
+      [run.body.score_run_id, other],
+    );
+    expect(targets).toMatchObject([{ is_erased: true }, { target_id: other, is_erased: false }]);
   });
 
   it('leaves of a user the numbers of results, and nothing that quotes the user', async () => {

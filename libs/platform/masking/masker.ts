@@ -33,7 +33,7 @@ const BUILTIN_MIN = 6;
 /** Maximum number of names whose kind a masker remembers. */
 const NAMES_MAX = 10_000;
 
-/** Names of members that hold identifiers. */
+/** Names of members that hold identifiers, or lists of them. */
 const ID_NAME = /(?:^|[._-])ids?$|[a-z0-9]Ids?$/;
 
 interface Rule {
@@ -99,7 +99,7 @@ export class Masker {
     return this.byField.size === 0 ? rules : rules | (this.byField.get(member) ?? 0);
   }
 
-  /** Whether a member of this name holds an identifier: `id`, or a name that ends in `.id`, `_id` or `Id`. */
+  /** Whether a member of this name holds identifiers: `id`, or a name that ends in `.id`, `_id`, `-id` or `Id`, or their plurals. */
   isIdentifier(name: string): boolean {
     let is = this.identifiers.get(name);
     if (is === undefined) {

@@ -46,8 +46,9 @@ export class Telemetry1795824000005 extends SqlMigration {
       size integer NOT NULL GENERATED ALWAYS AS (${bytesOf('resource', 'scope')}) STORED,
       PRIMARY KEY (workspace_id, source_id)
     );
-    -- retention
+    -- retention, of the installation and of a workspace
     CREATE INDEX span_sources_by_day ON span_sources (day);
+    CREATE INDEX span_sources_of_workspace ON span_sources (workspace_id, day);
 
     CREATE SEQUENCE trace_numbers;
     -- One row for each trace, updated as its spans arrive.

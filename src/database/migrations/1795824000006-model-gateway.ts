@@ -152,8 +152,14 @@ export class ModelGateway1795824000006 extends SqlMigration {
       subject text COLLATE "C" NOT NULL,
       month date NOT NULL,
       spent_usd double precision NOT NULL,
+      org_id text COLLATE "C" NOT NULL,
+      -- null for a service account
+      workspace_id text COLLATE "C",
       PRIMARY KEY (subject, month)
     ) WITH (fillfactor = 50);
+    -- erasures
+    CREATE INDEX model_spend_of_workspace ON model_spend (workspace_id);
+    CREATE INDEX model_spend_of_org ON model_spend (org_id);
 
     -- US dollars that each process has reserved in the budget of a subject. A row that its process does not renew expires
     CREATE TABLE model_reservations (
@@ -190,7 +196,8 @@ export class ModelGateway1795824000006 extends SqlMigration {
     -- the worker deletes expired responses
     CREATE INDEX model_answers_by_expiry ON model_answers (expires_at);
 
-    -- The rate limit that each model has shown, shared by all processes. It does not belong to a tenant.
+    -- The rate limit that each model has shown, shared by all processes. Deleted after a day without one, so no erasure
+    -- needs to find the rows of a tenant.
     CREATE TABLE model_limits (
       model text COLLATE "C" PRIMARY KEY,
       state jsonb,

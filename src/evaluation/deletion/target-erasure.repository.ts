@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { empty, sql, type Sql, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import type { ErasureBatch, ErasureItemKind, ErasureRun } from '../../resources';
+import { andOfErasedTrace, columnOf } from './erasure-passes.sql';
 
 /** Runs with up to 100 targets each. */
 const RUNS = 100;
@@ -105,10 +106,11 @@ export class TargetErasureRepository {
 }
 
 /** Whether a target `t` is, or names, an erased trace, session or result. Deleted traces leave results as they are. */
-const isErased = ({ erasureId, workspaceId, subject }: ErasureRun): Sql => {
-  const isItem = (kind: ErasureItemKind, id: Sql): Sql =>
+const isErased = (erasure: ErasureRun): Sql => {
+  const { erasureId, workspaceId, subject } = erasure;
+  const isItem = (kind: ErasureItemKind): Sql =>
     sql`EXISTS (SELECT FROM erasure_items i WHERE i.erasure_id = ${erasureId} AND i.workspace_id = ${workspaceId}
-      AND i.item_kind = ${kind} AND i.item_id = ${id})`;
-  return sql`(${isItem('trace', sql`t.trace_id`)} OR ${isItem('session', sql`t.session_id`)}
-    OR ${isItem('result', sql`t.result_id`)}) ${subject === 'traces' ? sql`AND t.result_id IS NULL` : empty}`;
+      AND i.item_kind = ${kind} AND i.item_id = t.${columnOf(kind)})${andOfErasedTrace(erasure, kind, 't')}`;
+  return sql`(${isItem('trace')} OR ${isItem('session')} OR ${isItem('result')})
+    ${subject === 'traces' ? sql`AND t.result_id IS NULL` : empty}`;
 };

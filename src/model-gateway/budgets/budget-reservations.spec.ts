@@ -21,7 +21,7 @@ describe('reservations in budgets', () => {
 
   async function spend({ subject }: Budget, usd: number): Promise<void> {
     await app.database.query(
-      `INSERT INTO model_spend AS s (subject, month, spent_usd) VALUES ($1, $2, $3)
+      `INSERT INTO model_spend AS s (subject, month, spent_usd, org_id) VALUES ($1, $2, $3, 'org_1')
         ON CONFLICT (subject, month) DO UPDATE SET spent_usd = s.spent_usd + excluded.spent_usd`,
       [subject, firstDayOf(new Date()), usd],
     );

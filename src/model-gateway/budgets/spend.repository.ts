@@ -1,21 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Database, raw, type Sql, sql, type Tx } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import type { MonthlySpendDto } from './budget.dto';
 
 /** How long this process may miss the spending of other processes. */
 const LIFETIME_MS = 1_000;
 const SUBJECTS_MAX = 10_000;
 
-type TenantColumn = 'workspace_id' | 'org_id';
-
-/** A row of `model_spend`. */
+/** The spending of a subject in a month. */
 export interface SpendRow {
   /** The id of a model, a workspace or a service account. */
   subject: string;
   /** The first day of the month. */
   month: string;
   spent_usd: number;
+}
+
+/** Spending to add, as a row of `model_spend`. */
+export interface AddedSpending extends SpendRow {
+  org_id: string;
+  /** Null for a service account, which may belong to several workspaces. */
+  workspace_id: string | null;
 }
 
 /** Returns the first day of a time's month (UTC), as `model_spend` has it. */
@@ -66,34 +71,6 @@ export class SpendRepository {
     await tx.query(sql`DELETE FROM model_spend WHERE subject = ${subject}`);
   }
 
-  /**
-   * Deletes the spending of all subjects of a workspace or an organization, and the rate limits that their models have shown.
-   * Returns the number of deleted rows.
-   */
-  async deleteOf(tx: Tx, column: TenantColumn, id: string): Promise<number> {
-    await tx.query(
-      sql`DELETE FROM model_limits USING models
-        WHERE models.${raw(column)} = ${id} AND model_limits.model LIKE '%' || models.model_id`,
-    );
-    const deleted = await tx.query(
-      sql`DELETE FROM model_spend WHERE subject IN (${subjectsIn(column, id)}) RETURNING 1`,
-    );
-    return deleted.length;
-  }
-
-  /** Counts what `deleteOf` deletes. For an organization, without what it has deleted before of the workspaces. */
-  async countOf(tx: Tx, column: TenantColumn, id: string): Promise<number> {
-    const subjects =
-      column === 'workspace_id'
-        ? subjectsIn(column, id)
-        : sql`SELECT service_account_id FROM service_accounts WHERE org_id = ${id}
-            EXCEPT SELECT service_account_id FROM gateway_keys WHERE org_id = ${id}`;
-    const [row] = await tx.query<{ count: number }>(
-      sql`SELECT count(*) AS count FROM model_spend WHERE subject IN (${subjects})`,
-    );
-    return row!.count;
-  }
-
   /** Returns the spending of a month, without subjects that have spent nothing. */
   private read(subjects: readonly string[], firstDay: string): Promise<SpendRow[]> {
     return this.database.query<SpendRow>(
@@ -101,15 +78,6 @@ export class SpendRepository {
         WHERE subject = ANY (${[...subjects]}::text[]) AND month = ${firstDay}::date`,
     );
   }
-}
-
-/** Selects the models, workspaces and service accounts of a workspace or an organization. */
-function subjectsIn(column: TenantColumn, id: string): Sql {
-  const tenant = raw(column);
-  const accounts = raw(column === 'org_id' ? 'service_accounts' : 'gateway_keys');
-  return sql`SELECT model_id FROM models WHERE ${tenant} = ${id}
-    UNION ALL SELECT workspace_id FROM workspaces WHERE ${tenant} = ${id}
-    UNION ALL SELECT service_account_id FROM ${accounts} WHERE ${tenant} = ${id}`;
 }
 
 const key = (subject: string, month: string): string => `${subject} ${month}`;

@@ -5,7 +5,10 @@ import { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } fr
 /** Keys per batch. */
 const BATCH = 200;
 
-/** Erases the gateway keys of a workspace with their service accounts, so that they authenticate nobody any more. */
+/**
+ * Erases the gateway keys of a workspace with their service accounts, so that they authenticate nobody any more, and what they
+ * have spent.
+ */
 @Injectable()
 export class GatewayKeyErasureRepository implements ErasureStep {
   readonly name = 'gateway keys';
@@ -24,8 +27,13 @@ export class GatewayKeyErasureRepository implements ErasureStep {
       return { counts: { gateway_keys: rows.length }, next: null };
     }
     const deleted = await tx.query(
-      sql`DELETE FROM service_accounts
-        WHERE org_id = ${orgId} AND service_account_id = ANY (ARRAY(${accounts} LIMIT ${BATCH})) RETURNING 1`,
+      sql`WITH deleted AS (
+          DELETE FROM service_accounts
+          WHERE org_id = ${orgId} AND service_account_id = ANY (ARRAY(${accounts} LIMIT ${BATCH}))
+          RETURNING service_account_id
+        ), spent AS (
+          DELETE FROM model_spend WHERE subject IN (SELECT service_account_id FROM deleted)
+        ) SELECT 1 FROM deleted`,
     );
     return { counts: { gateway_keys: deleted.length }, next: deleted.length < BATCH ? null : 'more' };
   }

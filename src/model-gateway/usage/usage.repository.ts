@@ -3,7 +3,7 @@ import { mayRead, type OrgScope } from '#platform/auth';
 import { Database, empty, join, prepared, raw, type Sql, sql, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { readableWorkspaces } from '../../resources';
-import type { SpendRow } from '../budgets/spend.repository';
+import type { AddedSpending, SpendRow } from '../budgets/spend.repository';
 import type { ModelUsageDto, ModelUsageQueryDto, ModelUsageTotalDto, UsageGroup } from './usage.dto';
 
 /** Days in UTC, such as `2026-11-01`. `until` is exclusive. */
@@ -145,7 +145,7 @@ export class UsageRepository {
    *
    * @returns the spending afterwards
    */
-  add(usage: readonly UsageRow[], spending: readonly SpendRow[]): Promise<SpendRow[]> {
+  add(usage: readonly UsageRow[], spending: readonly AddedSpending[]): Promise<SpendRow[]> {
     return this.database.query<SpendRow>(
       prepared(
         'model-usage.add',
@@ -155,8 +155,8 @@ export class UsageRepository {
             ORDER BY ${raw(KEY)}
             ON CONFLICT (${raw(KEY)}) DO UPDATE SET ${raw(ADDED)}
           )
-          INSERT INTO model_spend (subject, month, spent_usd)
-          SELECT subject, month, spent_usd FROM json_populate_recordset(NULL::model_spend, ${toJsonText(spending)})
+          INSERT INTO model_spend (subject, month, spent_usd, org_id, workspace_id)
+          SELECT subject, month, spent_usd, org_id, workspace_id FROM json_populate_recordset(NULL::model_spend, ${toJsonText(spending)})
           ORDER BY subject, month
           ON CONFLICT (subject, month) DO UPDATE SET spent_usd = model_spend.spent_usd + excluded.spent_usd
           RETURNING subject, month::text, spent_usd`,

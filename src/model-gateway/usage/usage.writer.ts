@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Batcher, FairLimiter, retry } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { SpendRepository, type SpendRow } from '../budgets/spend.repository';
+import { type AddedSpending, SpendRepository } from '../budgets/spend.repository';
 import { USAGE_COUNTS, USAGE_KEY, UsageRepository, type UsageRow } from './usage.repository';
 
 /** Maximum calls per statement. */
@@ -52,7 +52,7 @@ export class UsageWriter {
 
   private async store(calls: readonly UsedCall[]): Promise<void> {
     const usage = new Map<string, UsageRow>();
-    const spending = new Map<string, SpendRow>();
+    const spending = new Map<string, AddedSpending>();
     for (const call of calls) {
       addUsage(usage, call.row);
       for (const row of call.others) addUsage(usage, row);
@@ -70,13 +70,15 @@ function addUsage(usage: Map<string, UsageRow>, row: UsageRow): void {
 }
 
 /** Adds a cost to the model, the workspace and the account, because each may get a budget later. */
-function addSpending(spending: Map<string, SpendRow>, { row, serviceAccountId }: UsedCall): void {
+function addSpending(spending: Map<string, AddedSpending>, { row, serviceAccountId }: UsedCall): void {
   if (row.cost_usd === 0) return;
   const month = `${row.day.slice(0, 7)}-01`;
-  for (const subject of [row.model_id, row.workspace_id, serviceAccountId]) {
+  const { org_id, workspace_id } = row;
+  for (const subject of [row.model_id, workspace_id, serviceAccountId]) {
     if (subject === null) continue;
     const key = `${subject} ${month}`;
-    const spent = spending.get(key) ?? { subject, month, spent_usd: 0 };
+    const place = { org_id, workspace_id: subject === serviceAccountId ? null : workspace_id };
+    const spent = spending.get(key) ?? { subject, month, spent_usd: 0, ...place };
     spent.spent_usd += row.cost_usd;
     spending.set(key, spent);
   }

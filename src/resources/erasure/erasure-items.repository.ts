@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type Sql, sql, type Tx } from '#platform/db';
 import type { ErasureRun } from './erasure-steps';
 
-/** What an erasure item is. */
-export type ErasureItemKind = 'trace' | 'session' | 'result' | 'record';
+/** What an erasure item is. An `arrival` is no data: it says what had arrived when the erasure began. */
+export type ErasureItemKind = 'trace' | 'session' | 'result' | 'record' | 'arrival';
 
 /**
  * The ids of the data that an erasure erases, collected before the first row is erased. They outlive the rows, so that copies

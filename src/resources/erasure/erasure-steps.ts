@@ -10,7 +10,7 @@ export interface ErasureRun {
   readonly subject: ErasureSubject;
   /** Whether the workspace is erased with its whole organization. */
   readonly isOfOrg: boolean;
-  /** The id of the subject. Empty for `traces`. */
+  /** The id of the subject. For `traces`, a random text. */
   readonly id: string;
   /** For `traces`: the filters that select them. Absent for traces that are given by id, which are erasure items. */
   readonly filters?: unknown;
@@ -27,6 +27,8 @@ export interface ErasureBatch {
   counts: ErasedCounts;
   /** Passed to the next batch; null if the step has ended. Holds nothing that is erased. */
   next: string | null;
+  /** Whether the step waits for others, so that the next batch can wait for half a second. */
+  isWaiting?: boolean;
 }
 
 /**

@@ -188,17 +188,19 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
   ): Promise<string | null> {
     if (this.shutdown.stopping.aborted) throw new JobHandedBack();
     const startedAt = performance.now();
-    const { next, counts, progress } = await this.database.transaction(async (tx) => {
+    const { next, isWaiting, counts, progress } = await this.database.transaction(async (tx) => {
       if (run.isDryRun) await this.erasures.allowLongCounts(tx);
       const batch = await step.run(tx, run, cursor);
       const counts = added(held.counts, batch.counts);
       const progress: ErasureProgress = { workspace_id, step: step.name, cursor: batch.next };
       await this.advance(tx, held, counts, progress);
-      return { next: batch.next, counts, progress };
+      return { ...batch, counts, progress };
     });
     Object.assign(held, { counts, row: { ...held.row, progress } } satisfies Partial<Held>);
-    if (next !== null)
-      await delay(Math.min(Math.max(performance.now() - startedAt, PAUSE_MIN_MS), PAUSE_MAX_MS));
+    if (next !== null) {
+      const tookMs = performance.now() - startedAt;
+      await delay(isWaiting ? PAUSE_MAX_MS : Math.min(Math.max(tookMs, PAUSE_MIN_MS), PAUSE_MAX_MS));
+    }
     return next;
   }
 }

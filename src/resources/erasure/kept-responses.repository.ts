@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { type Sql, sql, type Tx } from '#platform/db';
 import { type ErasureBatch, type ErasureRun, type ErasureStep, ErasureSteps } from './erasure-steps';
 
-/** Responses per batch. Each may have some MiB, which PostgreSQL searches without returning it. */
+/** Responses per batch, and the bytes at which it ends early. PostgreSQL searches them without returning them. */
 const BATCH = 200;
+const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** Finds the strings of a JSON text, with their escapes. */
-const STRINGS = String.raw`"((?:[^"\\]|\\.)+)"`;
+const STRINGS = String.raw`"((?:[^"\\]|\\.)*)"`;
 
 /**
  * Erases responses that are kept for repeats of a request with an `Idempotency-Key`, if they name the subject or one of the
@@ -26,13 +27,16 @@ export class KeptResponsesRepository implements ErasureStep {
     const { orgId, subject, isOfOrg, isDryRun } = erasure;
     // the responses of an organization are deleted once, after its workspaces
     if (isOfOrg && subject === 'workspace') return { counts: {}, next: null };
-    const rows = await tx.query<{ request_id: Buffer }>(
-      sql`SELECT request_id FROM idempotency_keys
+    const rows = await tx.query<{ request_id: Buffer; bytes: number }>(
+      sql`SELECT request_id, coalesce(octet_length(body), 0) AS bytes FROM idempotency_keys
         WHERE org_id = ${orgId} AND request_id > ${Buffer.from(cursor ?? '', 'hex')}
         ORDER BY request_id LIMIT ${BATCH}`,
     );
-    const ids = rows.map(({ request_id }) => request_id);
-    if (ids.length === 0) return { counts: {}, next: null };
+    if (rows.length === 0) return { counts: {}, next: null };
+    let bytes = 0;
+    const ids = rows
+      .filter((row) => (bytes += row.bytes) <= BATCH_BYTES || row === rows[0])
+      .map((row) => row.request_id);
     const which = sql`request_id = ANY (${ids}::bytea[]) AND org_id = ${orgId} AND ${this.isErased(erasure)}`;
     const isPlace = subject === 'workspace' || subject === 'org';
     const erased = await tx.query(
@@ -42,7 +46,8 @@ export class KeptResponsesRepository implements ErasureStep {
           ? sql`DELETE FROM idempotency_keys WHERE ${which} RETURNING 1`
           : sql`UPDATE idempotency_keys SET headers = NULL, body = NULL WHERE ${which} RETURNING 1`,
     );
-    const next = ids.length < BATCH ? null : ids.at(-1)!.toString('hex');
+    const isLast = ids.length === rows.length && rows.length < BATCH;
+    const next = isLast ? null : ids.at(-1)!.toString('hex');
     return { counts: { kept_responses: erased.length }, next };
   }
 

@@ -11,7 +11,7 @@ export interface RemovedUses {
 export abstract class TraceUses {
   /**
    * Returns the traces that an open run, batch or annotation queue still works on, each with one of them, such as
-   * `score run run_…`.
+   * `scoring run run_…`.
    */
   abstract findOpen(
     tx: Tx,

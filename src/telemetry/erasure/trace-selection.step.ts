@@ -33,9 +33,6 @@ export class TraceSelectionStep implements ErasureStep {
     const after = cursor === null ? undefined : (JSON.parse(cursor) as TracePosition);
     // the traces that a request names are items already
     if (subject === 'traces' && filters === undefined) return ENDED;
-    if (subject === 'session' && !after) {
-      await this.items.addIds(tx, erasure, 'session', [erasure.id]);
-    }
     const refs = await this.traces.select(tx, erasure, BATCH, after);
     const ids = refs.map(({ trace_id }) => trace_id);
     await this.items.addIds(tx, erasure, 'trace', ids);

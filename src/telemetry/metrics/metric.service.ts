@@ -35,7 +35,7 @@ const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string
 const toRefusable = ({ workspaceId, point, measuredAt }: PointRow): Refusable => ({
   workspaceId,
   traceId: null,
-  userIds: usersOf(point.attributes),
+  userIds: [point, ...point.exemplars].flatMap(({ attributes }) => usersOf(attributes)),
   at: measuredAt,
 });
 

@@ -25,6 +25,9 @@ const EXPORT_DAYS = 2;
 /** The members of a workspace's retention, by table. */
 const MEMBERS = { spans: 'traces_days', log_records: 'logs_days', metric_points: 'metrics_days' } as const;
 
+/** For how many days each workspace keeps the rows of a table, if it is for fewer days than the installation. */
+type NarrowerDays = Map<string, Partial<Record<PartitionedTable, number>>>;
+
 /** Traces of a workspace that are deleted at once, with all their spans. */
 const TRACES_AT_ONCE = 200;
 
@@ -47,11 +50,13 @@ export class TelemetryRetention {
 
   async deleteExpired(): Promise<void> {
     const today = (await this.partitions.days(0))[0]!;
+    const narrower: NarrowerDays = new Map();
     for (const table of PARTITIONED_TABLES) {
       await this.dropExpired(table, today, this.policy.installationDays(MEMBERS[table]));
-      await this.deleteOfWorkspaces(table, today);
+      await this.deleteOfWorkspaces(table, today, narrower);
     }
     await this.sources.deleteBefore(daysBefore(await this.oldestDay(today), SOURCE_DAYS));
+    await this.deleteSourcesOfWorkspaces(narrower, today);
     await this.exports.deleteBefore(daysBefore(today, EXPORT_DAYS));
   }
 
@@ -97,9 +102,14 @@ export class TelemetryRetention {
   }
 
   /** Deletes what workspaces keep for fewer days than the installation, in batches that skip what a writer has locked. */
-  private async deleteOfWorkspaces(table: PartitionedTable, today: string): Promise<void> {
+  private async deleteOfWorkspaces(
+    table: PartitionedTable,
+    today: string,
+    narrower: NarrowerDays,
+  ): Promise<void> {
     const existing = await this.partitions.list(table);
     for await (const { workspaceId, days } of this.policy.narrower(MEMBERS[table])) {
+      narrower.set(workspaceId, { ...narrower.get(workspaceId), [table]: days });
       const firstRetainedDay = daysBefore(today, days);
       const expired = existing.filter((day) => day < firstRetainedDay);
       if (expired.length === 0) continue;
@@ -108,6 +118,18 @@ export class TelemetryRetention {
         if (table !== 'spans') await this.records.deleteDay(table, workspaceId, day);
         else while ((await this.deleteTracesOf(workspaceId, day)) === TRACES_AT_ONCE);
       }
+    }
+  }
+
+  /** Deletes the sources that only expired records of a workspace can have. All signals share the sources. */
+  private async deleteSourcesOfWorkspaces(narrower: NarrowerDays, today: string): Promise<void> {
+    for (const [workspaceId, own] of narrower) {
+      const days = PARTITIONED_TABLES.map(
+        (table) => own[table] ?? this.policy.installationDays(MEMBERS[table]) ?? Infinity,
+      );
+      const longest = Math.max(...days);
+      if (longest === Infinity) continue;
+      await this.sources.deleteBefore(daysBefore(today, longest + SOURCE_DAYS), workspaceId);
     }
   }
 

@@ -5,7 +5,9 @@ import {
   Database,
   DELETE_BATCH,
   deleteInBatches,
+  empty,
   inChunks,
+  indexOrdered,
   prepared,
   raw,
   sql,
@@ -16,6 +18,12 @@ import { sourceKey, type WorkspaceSource } from './source-record';
 
 /** Number of stored sources that a process caches, so that it does not write them again. */
 const CACHED_SOURCES = 10_000;
+
+/**
+ * How long a process remembers that it has stored a source. An erasure may have deleted it since, if it names the user. It is
+ * stored again with newer data.
+ */
+const CACHED_MS = 10 * 60_000;
 
 const COLUMNS = new BulkColumns<WorkspaceSource>([
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
@@ -28,7 +36,7 @@ const COLUMNS = new BulkColumns<WorkspaceSource>([
 @Injectable()
 export class SourceWriteRepository {
   /** The day on which this process last stored each source. */
-  private readonly storedOn = new LRUCache<string, string>({ max: CACHED_SOURCES });
+  private readonly storedOn = new LRUCache<string, string>({ max: CACHED_SOURCES, ttl: CACHED_MS });
 
   constructor(private readonly database: Database) {}
 
@@ -44,17 +52,19 @@ export class SourceWriteRepository {
     });
   }
 
-  /** Deletes sources that were last used before the day, in all workspaces. */
-  deleteBefore(day: string): Promise<void> {
+  /** Deletes sources that were last used before the day, in one workspace or in all. */
+  deleteBefore(day: string, workspaceId?: string): Promise<void> {
+    const ofOne = workspaceId === undefined ? empty : sql`workspace_id = ${workspaceId} AND `;
+    const isOld = sql`${ofOne}day < ${day}::date`;
     return deleteInBatches(
       this.database,
-      prepared(
-        'span-source.delete-before',
+      indexOrdered(
         sql`WITH deleted AS (
             DELETE FROM span_sources WHERE ctid = ANY(ARRAY(
-              SELECT ctid FROM span_sources WHERE day < ${day}::date
+              SELECT ctid FROM span_sources WHERE ${isOld}
+              ORDER BY ${raw(workspaceId === undefined ? 'day' : 'workspace_id, day')}
               LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
-            )) AND day < ${day}::date RETURNING 1
+            )) AND ${isOld} RETURNING 1
           ) SELECT count(*) AS deleted FROM deleted`,
       ),
     );

@@ -9,8 +9,6 @@ import { StoredResultsStep } from '../../../src/mcp-endpoint/results/stored-resu
 import { StoredResultRepository } from '../../../src/mcp-endpoint/results/stored-result.repository';
 import { ModelAnswersStep } from '../../../src/model-gateway/calls/model-answers.step';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
-import { ModelSpendStep } from '../../../src/model-gateway/budgets/model-spend.step';
-import { SpendRepository } from '../../../src/model-gateway/budgets/spend.repository';
 import { ErasureItems, type ErasureRun, type ErasureStep, ErasureSteps } from '../../../src/resources';
 
 describe('sessions and their messages', () => {
@@ -129,23 +127,5 @@ describe('sessions and their messages', () => {
         UNION ALL SELECT 1 FROM mcp_stored_results WHERE workspace_id = ${workspace_id}`,
     );
     expect(rows).toEqual([]);
-  });
-
-  it('leave no spending: a dry run counts what the workspace and its organization have spent', async () => {
-    const spender = await newOrganization(app);
-    const accounts = '/registry/v1/service-accounts';
-    const admin = await spender.as('owner');
-    const { service_account_id } = (await admin.post(accounts, { name: 'ci' })).body;
-    for (const subject of [spender.workspaceId, service_account_id as string])
-      await app.database.query(
-        sql`INSERT INTO model_spend (subject, month, spent_usd) VALUES (${subject}, '2026-01-01', 1)`,
-      );
-    const step = new ModelSpendStep(new ErasureSteps(), app.get(SpendRepository));
-    for (const isDryRun of [true, false]) {
-      const run = { ...runOf('session', '', isDryRun), isOfOrg: true };
-      const inWorkspace: ErasureRun = { ...run, subject: 'workspace', id: spender.workspaceId };
-      expect(await runAll(step, inWorkspace)).toEqual({ model_spend: 1 });
-      expect(await runAll(step, { ...run, subject: 'org', id: spender.orgId })).toEqual({ model_spend: 1 });
-    }
   });
 });

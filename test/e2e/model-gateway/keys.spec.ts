@@ -14,7 +14,12 @@ describe('gateway keys', () => {
   });
 
   const spend = (subject: string, usd: number, month: string): Promise<unknown> =>
-    app.database.query('INSERT INTO model_spend VALUES ($1, $2, $3)', [subject, `${month}-01`, usd]);
+    app.database.query('INSERT INTO model_spend VALUES ($1, $2, $3, $4)', [
+      subject,
+      `${month}-01`,
+      usd,
+      on.org.orgId,
+    ]);
 
   const thisMonth = (): string => new Date().toISOString().slice(0, 7);
 

@@ -237,9 +237,10 @@ describe('budgets of workspaces', () => {
     const none = { workspace_id: on.org.workspaceId, monthly_budget_usd: null, month };
     const unlimited = { ...none, spent_usd: 0, remaining_usd: null };
     expect(await on.viewer.get(path)).toMatchObject({ status: 200, body: unlimited });
-    await app.database.query('INSERT INTO model_spend VALUES ($1, $2, 1.5)', [
+    await app.database.query('INSERT INTO model_spend VALUES ($1, $2, 1.5, $3)', [
       on.org.workspaceId,
       `${month}-01`,
+      on.org.orgId,
     ]);
     const budget = { monthly_budget_usd: 10, spent_usd: 1.5, remaining_usd: 8.5 };
     expect(await on.admin.put(path, { monthly_budget_usd: 10 })).toMatchObject({ status: 200, body: budget });

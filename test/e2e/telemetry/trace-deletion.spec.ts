@@ -354,7 +354,7 @@ describe('traces in use', () => {
     const id = body.score_run_id ?? body.score_batch_id;
     const refused = await remove(admin, traceId);
     expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    expect(refused.body.detail).toContain(kind === 'run' ? id : 'score ');
+    expect(refused.body.detail).toContain(kind === 'run' ? id : 'scoring ');
     expect((await remove(admin, traceId, '?force=true')).status).toBe(204);
   });
 

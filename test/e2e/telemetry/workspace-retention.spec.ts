@@ -98,6 +98,25 @@ describe('the retention of a workspace', () => {
     expect(await countOf(other)).toEqual({ ...ALL, logs: 0 });
   });
 
+  it('deletes resources and scopes only when none of the kinds can have them any more', async () => {
+    const org = await newOrganization(app);
+    const workspaceId = await record(await exporterOf(org));
+    const of = `${WORKSPACES}/${org.workspaceId}`;
+    const [days, sources] = [
+      'UPDATE span_sources SET day = current_date - $2::integer',
+      'SELECT 1 FROM span_sources',
+    ];
+    const kept = async (retention: object, age: number): Promise<boolean> => {
+      expect((await (await org.as('admin')).patch(of, { retention })).status).toBe(200);
+      await app.database.query(`${days} WHERE workspace_id = $1`, [workspaceId, age]);
+      await worker.get(TelemetryRetention).deleteExpired();
+      return (await app.database.query(`${sources} WHERE workspace_id = $1`, [workspaceId])).length > 0;
+    };
+    expect(await kept({ traces_days: 7, logs_days: 7 }, 62)).toBe(true);
+    expect(await kept({ traces_days: 7, logs_days: 7, metrics_days: 20 }, 22)).toBe(true);
+    expect(await kept({ traces_days: 7, logs_days: 7, metrics_days: 20 }, 23)).toBe(false);
+  });
+
   const ALL = { traces: 1, spans: 1, models: 1, logs: 1, points: 1 };
 
   const exporterOf = async (of: TestOrganization) =>

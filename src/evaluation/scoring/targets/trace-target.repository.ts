@@ -7,7 +7,7 @@ const TRACE_DELETED = 'The trace was deleted.';
 /** Traces as targets of runs and batches: which open ones use them, and what their outcomes contain. */
 @Injectable()
 export class TraceTargetRepository {
-  /** Returns the traces that are targets of an open run or batch, with its name, such as `score run run_…`. */
+  /** Returns the traces that are targets of an open run or batch, with its name, such as `scoring run run_…`. */
   findOpen(
     tx: Tx,
     workspaceId: string,
@@ -15,14 +15,14 @@ export class TraceTargetRepository {
   ): Promise<{ trace_id: string; use: string }[]> {
     return tx.query(
       sql`SELECT DISTINCT ON (trace_id) trace_id, use FROM (
-        SELECT w.target_id AS trace_id, 'score run ' || r.score_run_id AS use
+        SELECT w.target_id AS trace_id, 'scoring run ' || r.score_run_id AS use
         FROM score_runs r CROSS JOIN LATERAL (
           SELECT t.target_id FROM score_targets t
           WHERE t.score_run_id = r.score_run_id AND t.target_id = ANY (${traceIds}::text[]) AND t.trace_id IS NOT NULL
           OFFSET 0
         ) w WHERE r.workspace_id = ${workspaceId} AND r.run_status IN ('queued', 'running')
         UNION ALL
-        SELECT ids.id, 'score batch ' || w.score_batch_id
+        SELECT ids.id, 'scoring batch ' || w.score_batch_id
         FROM unnest(${traceIds}::text[]) AS ids(id) CROSS JOIN LATERAL (
           SELECT b.score_batch_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
           WHERE t.target_id = ids.id AND t.trace_id IS NOT NULL AND b.workspace_id = ${workspaceId}
