@@ -62,7 +62,7 @@ export class References {
     const owned = found.find((one) => one.isDeletedToo);
     throw problem.conflict(
       [
-        `The ${noun} is used by ${named.join(', ')}${others}. Archive or change them first, or send \`force=true\` to delete it anyway.`,
+        `The ${noun} is used by ${named.join(', ')}${others}. Archive, change or end these first, or send \`force=true\` to delete it anyway.`,
         ...(owned ? [`Each ${owned.noun} is then deleted too.`] : []),
         ...(found.some((one) => !one.isDeletedToo) ? ['References to it are then marked as erased.'] : []),
       ].join(' '),

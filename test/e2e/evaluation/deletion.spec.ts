@@ -236,7 +236,7 @@ describe('deleting in evaluation', () => {
     const [path, noun, id] = await use();
     const refusal = await remove(path);
     expect([refusal.status, refusal.body.code]).toEqual([409, 'conflict']);
-    expect(refusal.body.detail).toContain(`is used by ${noun} ${id}. Archive, change`);
+    expect(refusal.body.detail).toContain(`is used by ${noun} ${id}. Archive, change or end these first`);
     const fate = noun === 'scoring rule' ? /rule is then deleted too\.$/ : /References to it are then marked/;
     expect(refusal.body.detail).toMatch(fate);
     const forced = await remove(path, '?force=true');
