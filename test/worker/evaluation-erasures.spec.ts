@@ -133,13 +133,18 @@ describe('an erasure in evaluation', () => {
     const path = `/eval/v1/experiments/${candidate.experiment_id}`;
     expect(await get(path)).toMatchObject({ baseline_experiment_id: experiment_id, baseline_erased: true });
     const compared = await admin.get(`${path}/compare`);
-    const gate = await on.post<any>(`${path}/gate`, { rules: [{ scorer: 's', max_regression: 0 }] });
-    for (const { status, body } of [compared, gate]) {
-      expect([status, body.detail]).toEqual([
-        409,
-        expect.stringMatching(/was deleted\. Request another one/),
-      ]);
-    }
+    const reason = `The baseline ${experiment_id} was deleted. Name another experiment in \`baseline_experiment_id\`.`;
+    expect([compared.status, compared.body.detail]).toEqual([409, reason]);
+    await on.result(candidate.experiment_id, { case_id: 'a', scores: { s: 1 } });
+    const rules = [
+      { scorer: 's', max_regression: 0 },
+      { scorer: 's', min_mean: 1 },
+    ];
+    const { body } = await on.post<any>(`${path}/gate`, { rules });
+    expect(body).toMatchObject({ passed: false, baseline_experiment_id: null });
+    const checked = (kind: string) => body.checks.find((check: any) => check.kind === kind);
+    expect(checked('max_regression')).toMatchObject({ status: 'failed', reason });
+    expect(checked('min_mean')).toMatchObject({ status: 'passed' });
     const other = await on.experiment();
     const baseline_experiment_id = other.experiment_id;
     const patched = await on.editor.patch(path, { baseline_experiment_id });

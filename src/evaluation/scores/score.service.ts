@@ -140,7 +140,7 @@ export class ScoreService {
       const locked = results.get(idOf(row));
       if (locked?.is_late) {
         throw problem.conflict(
-          `The experiment ${row.experiment_id} is finalized. The scores of its results cannot be deleted, only superseded by newer ones.`,
+          `The experiment ${row.experiment_id} is finalized. The scores of its results cannot be deleted, only superseded by newer ones, or deleted with the experiment.`,
         );
       }
       if (!(await this.scores.delete(tx, scope, id))) throw problem.notFound('score', id);

@@ -13,7 +13,7 @@ import {
 export class ErasureSubjectDto {
   @ApiProperty({ enum: ERASURE_SUBJECTS })
   kind!: ErasureSubject;
-  /** HMAC-SHA-256 of the id with a key of the installation, in hexadecimal. The receipt does not hold the id. */
+  /** HMAC-SHA-256 of the id with a key of the installation, in hexadecimal; random for `traces`. The receipt does not hold the id. */
   id_hash!: string;
 }
 

@@ -56,7 +56,9 @@ export class TraceService {
       const { traces } = await this.deletion.delete(tx, workspaceId, TRACE_ID.test(traceId) ? [traceId] : []);
       orNotFound(traces === 1 || null, 'trace', traceId);
       if (use !== undefined) {
-        throw problem.conflict(`The ${use} uses the trace. Wait until it has ended, or send \`force=true\`.`);
+        throw problem.conflict(
+          `The ${use} uses the trace. Wait until it has ended, cancel or archive it, or send \`force=true\`.`,
+        );
       }
       await this.audit.record(tx, scope, { action: 'delete', type: 'trace', id: traceId, workspaceId });
     });

@@ -23,7 +23,7 @@ import {
   toTotals,
 } from './comparison.dto';
 import type { ChosenScorer } from './comparison.repository';
-import { type ExperimentPair, isPromoted, ScoreReader } from './score-reader';
+import { type FoundPair, isPromoted, ScoreReader } from './score-reader';
 import { UsageReader } from './usage-reader';
 
 type RunAnalysis = Parameters<Parameters<AnalysisThreads['reserve']>[2]>[0];
@@ -81,7 +81,7 @@ export class ComparisonService {
   /**
    * Compares an experiment with a baseline and returns a page of the cases. Errors: 404 for an unknown experiment; 400
    * `invalid_query` without a baseline, for the experiment as its own baseline, for an unknown scorer, and for a
-   * `scorer_version` without `scorer`; 409 for a baseline that is not completed; 503 if too many comparisons or pages
+   * `scorer_version` without `scorer`; 409 for a baseline that is not completed or was deleted; 503 if too many comparisons or pages
    * wait.
    *
    * @param signal aborts the computation
@@ -238,8 +238,13 @@ function choiceOf({
 const isFurtherPage = ({ cursor, offset = 0 }: CompareQueryDto): boolean =>
   cursor !== undefined || offset > 0;
 
-function pairOf({ candidate, baseline }: ExperimentPair): Pair {
+function pairOf({ candidate, baseline, deletedBaselineId }: FoundPair): Pair {
   const parameter = 'baseline_experiment_id';
+  if (deletedBaselineId !== null) {
+    throw problem.conflict(
+      `The baseline ${deletedBaselineId} was deleted. Name another experiment in \`baseline_experiment_id\`.`,
+    );
+  }
   if (!baseline) {
     throw problem.invalidQuery(
       parameter,

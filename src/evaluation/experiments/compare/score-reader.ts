@@ -27,6 +27,11 @@ export interface ExperimentPair {
   baseline: ComparedExperiment | null;
 }
 
+export interface FoundPair extends ExperimentPair {
+  /** The experiment's own baseline if it was deleted, so that there is none. */
+  deletedBaselineId: string | null;
+}
+
 /** Tells whether an experiment is itself the promoted baseline of its dataset. It is then not compared with itself. */
 export const isPromoted = (experiment: ComparedExperiment): boolean =>
   experiment.promoted_baseline_id === experiment.experiment_id;
@@ -56,33 +61,29 @@ export class ScoreReader {
   /**
    * Finds an experiment and its baseline: the requested one, else the experiment's own, else the promoted baseline of its
    * dataset, unless that is the experiment itself. Errors: 404 for an unknown experiment; the error that `unknownBaseline`
-   * returns for an unknown `baselineId`; 409 for a baseline that is not completed, or was deleted.
+   * returns for an unknown `baselineId`; 409 for a baseline that is not completed.
    */
   async find(
     scope: Scope,
     experimentId: string,
     baselineId: string | null | undefined,
     unknownBaseline: (id: string) => Error,
-  ): Promise<ExperimentPair> {
+  ): Promise<FoundPair> {
     const found = await this.comparisons.find(scope, [experimentId, ...(baselineId ? [baselineId] : [])]);
     const candidate = found.get(experimentId);
     if (!candidate) throw problem.notFound('experiment', experimentId);
     const promoted = isPromoted(candidate) ? null : candidate.promoted_baseline_id;
     const id = baselineId ?? candidate.baseline_experiment_id ?? promoted;
-    if (id === null) return { candidate, baseline: null };
+    if (id === null) return { candidate, baseline: null, deletedBaselineId: null };
     const baseline = found.get(id) ?? (await this.comparisons.find(scope, [id])).get(id);
-    if (!baseline && !baselineId) {
-      throw problem.conflict(
-        `The baseline ${id} of the experiment was deleted. Request another one, or set \`baseline_experiment_id\` of the experiment to another experiment or to null.`,
-      );
-    }
+    if (!baseline && !baselineId) return { candidate, baseline: null, deletedBaselineId: id };
     if (!baseline) throw unknownBaseline(id);
     if (id !== experimentId && baseline.experiment_status !== 'completed') {
       throw problem.conflict(
         `The baseline ${id} is ${baseline.experiment_status}. Only a completed experiment can be a baseline.`,
       );
     }
-    return { candidate, baseline };
+    return { candidate, baseline, deletedBaselineId: null };
   }
 
   /**

@@ -41,6 +41,8 @@ export interface MeasuredScorer extends GateMeasures {
 /** Facts about the request that apply to all checks. */
 export interface GateContext {
   hasBaseline: boolean;
+  /** See `FoundPair`. */
+  deletedBaselineId: string | null;
   /** Whether the experiment is itself the promoted baseline of its dataset. */
   isPromoted: boolean;
   requiresBaseline: boolean;
@@ -232,6 +234,12 @@ class RuleChecks {
     if (!usesBaseline) {
       const reason = measured.candidateReason;
       return reason === null ? null : { status: 'failed', reason };
+    }
+    if (context.deletedBaselineId !== null) {
+      return {
+        status: 'failed',
+        reason: `The baseline ${context.deletedBaselineId} was deleted. Name another experiment in \`baseline_experiment_id\`.`,
+      };
     }
     if (!context.hasBaseline && context.isPromoted) {
       return { status: 'skipped', reason: 'This experiment is itself the promoted baseline.' };

@@ -63,7 +63,7 @@ export class GateService {
     const pair = await this.reader.find(scope, experimentId, baseline_experiment_id, (id) =>
       problem.unknownReference('/baseline_experiment_id', 'experiment', id),
     );
-    const { candidate, baseline } = pair;
+    const { candidate, baseline, deletedBaselineId } = pair;
     if (candidate.experiment_status === 'failed') {
       throw problem.conflict(`The experiment ${experimentId} failed, so it cannot pass a gate.`);
     }
@@ -79,6 +79,7 @@ export class GateService {
     );
     const context = {
       hasBaseline: baseline !== null,
+      deletedBaselineId,
       isPromoted: isPromoted(candidate),
       requiresBaseline: require_baseline === true,
     };

@@ -34,7 +34,7 @@ export class TraceDeletionsService {
       if (used) {
         const [traceId, use] = used;
         throw problem.conflict(
-          `The ${use} uses the trace ${traceId}. Wait until it has ended, or send \`force\`.`,
+          `The ${use} uses the trace ${traceId}. Wait until it has ended, cancel or archive it, or send \`force\`.`,
         );
       }
       const erasure = await this.erasures.request(tx, scope, {
