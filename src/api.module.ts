@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuthModule } from '#platform/auth';
 import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
+import { HeartbeatModule } from '#platform/heartbeat';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
@@ -58,6 +59,7 @@ export class ApiModule {
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
+        HeartbeatModule.forRoot(withWorker ? 'standalone' : 'api'),
         JobsModule.forRoot(),
         RateLimitModule.forRoot(!isOnlyProcess),
         AuthModule.withAccounts(RegistryModule),

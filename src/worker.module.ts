@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
+import { HeartbeatModule } from '#platform/heartbeat';
 import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics-server';
@@ -41,6 +42,7 @@ export class WorkerModule {
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
+        HeartbeatModule.forRoot('worker'),
         JobsModule.forRoot(),
         MetricsServerModule,
         ...WORKER_AREAS,

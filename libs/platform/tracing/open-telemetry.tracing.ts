@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import {
   type Context,
   context,
@@ -26,6 +24,7 @@ import {
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { RELEASE } from '#platform/release';
 import { RedactingExporter } from './redacting.exporter';
 import { tracedModules } from './traced-modules';
 import type { TracedJob, TracedRole, Tracing } from './tracing';
@@ -116,11 +115,9 @@ async function runInSpan<Result>(scope: Context, span: Span, work: () => Promise
 
 /** Describes the process. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override it and add to it. */
 function resourceOf(role: TracedRole): Resource {
-  const manifest = readFileSync(path.resolve(__dirname, '../../../../package.json'), 'utf8');
-  const { version } = JSON.parse(manifest) as { version: string };
   const own = resourceFromAttributes({
     'service.name': SERVICE,
-    'service.version': version,
+    'service.version': RELEASE,
     'service.instance.id': randomUUID(),
     'registry.role': role,
   });

@@ -18,9 +18,25 @@ const UNSPACED_MAX = 70_000;
 /** Maximum number of words of a list's search, because each is searched for separately. Further ones are ignored. */
 const SEARCHED_MAX = 64;
 
-/** What every area uses: idempotency keys, the job outbox, rate limits, objects in storage, and functions for searches. */
+/** What every area uses: the installation and its processes, idempotency keys, the job outbox, rate limits, objects in storage, and functions for searches. */
 export class Platform1795824000000 extends SqlMigration {
   protected readonly sql = `
+    -- One row about this installation.
+    CREATE TABLE installation (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      installation_id uuid NOT NULL DEFAULT gen_random_uuid()
+    );
+    INSERT INTO installation DEFAULT VALUES;
+
+    -- The processes that use the database. Each renews its row every few seconds.
+    CREATE TABLE live_processes (
+      process_id uuid PRIMARY KEY,
+      kind text NOT NULL,
+      release text NOT NULL,
+      started_at timestamptz NOT NULL,
+      seen_at timestamptz NOT NULL
+    ) WITH (fillfactor = 50);
+
     -- The first response to each request with an Idempotency-Key, kept for 24 hours.
     CREATE TABLE idempotency_keys (
       -- SHA-256 of principal, route and key

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { HEALTH, runAs } from '#platform/concurrency';
+import { rootLogger } from '#platform/logging';
+import { RELEASE } from '#platform/release';
+import { LiveProcessRepository, type ProcessKind } from './live-process.repository';
+
+export const PROCESS_KIND = 'heartbeat:process-kind';
+
+/** Time from the end of one heartbeat to the start of the next, in milliseconds. */
+const INTERVAL_MS = 5_000;
+
+/** Records in the database that this process runs, and with which release, until it stops. */
+@Injectable()
+export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly processId = randomUUID();
+  private timer: NodeJS.Timeout | undefined;
+  private beating: Promise<void> = Promise.resolve();
+  private isStopped = false;
+
+  constructor(
+    private readonly processes: LiveProcessRepository,
+    @Inject(PROCESS_KIND) private readonly kind: ProcessKind,
+  ) {}
+
+  onApplicationBootstrap(): Promise<void> {
+    return this.beat();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.beating;
+    await this.processes.delete(this.processId).catch(() => undefined); // it counts as running for another 30 s
+  }
+
+  private async beat(): Promise<void> {
+    const { processId: process_id, kind } = this;
+    this.beating = runAs(HEALTH, () =>
+      this.processes
+        .beat({ process_id, kind, release: RELEASE })
+        .catch((error: unknown) => rootLogger.warn({ err: error }, 'a heartbeat failed')),
+    );
+    await this.beating;
+    if (!this.isStopped) this.timer = setTimeout(() => void this.beat(), INTERVAL_MS).unref();
+  }
+}
