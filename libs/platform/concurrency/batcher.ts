@@ -1,4 +1,4 @@
-import { runAs } from './current-owner';
+import { joinedTransaction, runAs, runUnjoined } from './current-owner';
 import { FairLimiter } from './fair-limiter';
 import { FairQueue, type OwnerPath } from './fair-queue';
 import { yieldToEventLoop } from './time-slice';
@@ -19,6 +19,8 @@ export interface BatchRules<Item, Result, Ready = Item> {
    * would wait for one another in the database. By default they run concurrently.
    */
   isSequential?: boolean;
+  /** The batches write. An item of work with a joined transaction is then written alone, in that transaction. */
+  isWriting?: boolean;
   /** Batches with the items of several owners. By default, each owner has batches of its own. */
   shared?: SharedBatches;
 }
@@ -80,7 +82,8 @@ export class Batcher<Item, Result, Ready = Item> {
    */
   add(owner: readonly unknown[], item: Item, signal?: AbortSignal): Promise<Result> {
     signal?.throwIfAborted();
-    const { shared } = this.rules;
+    const { shared, isWriting } = this.rules;
+    if (isWriting && joinedTransaction()) return this.runAlone(item);
     const queue = this.queueOf(shared ? '' : JSON.stringify(owner));
     const path = shared ? (owner as OwnerPath) : [];
     return new Promise<Result>((resolve, reject) => {
@@ -95,8 +98,14 @@ export class Batcher<Item, Result, Ready = Item> {
       if (shared?.filling?.isFull(queue.waiting.size)) queue.endFilling?.();
       if (queue.collecting > 0) return;
       if (shared) void runAs(shared.owner, () => this.collect(queue));
-      else void this.collect(queue);
+      else void runUnjoined(() => this.collect(queue));
     });
+  }
+
+  private async runAlone(item: Item): Promise<Result> {
+    const { prepare, run } = this.rules;
+    const [result] = await run([prepare ? await prepare(item) : (item as unknown as Ready)]);
+    return result!;
   }
 
   private queueOf(name: string): Queue<Item, Result> {

@@ -7,10 +7,16 @@ export const HEALTH = 'health';
 /** Owner of the requests of platform principals, who have no organization. */
 export const PLATFORM_OWNER = 'platform';
 
+/** A transaction that work opens when it needs it, and that all of its statements join. */
+interface JoinedTransaction {
+  readonly isOpen: boolean;
+}
+
 interface CurrentWork {
   orgId: string;
   /** The work holds a database connection, and may need a second connection before it can release the first. */
   isInTransaction: boolean;
+  joined?: JoinedTransaction | undefined;
   /** Throws if the work is no longer worth starting. */
   check?: (() => void) | undefined;
 }
@@ -43,8 +49,26 @@ export function checkCurrentWork(): void {
 }
 
 /** Runs a transaction of the current work. */
-export const runTransaction = <Result>(work: () => Promise<Result>): Promise<Result> =>
-  storage.run({ orgId: storage.getStore()?.orgId ?? BACKGROUND, isInTransaction: true }, work);
+export function runTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { orgId = BACKGROUND, joined } = storage.getStore() ?? {};
+  return storage.run({ orgId, isInTransaction: true, joined }, work);
+}
+
+/** Runs work whose statements join one transaction. */
+export function runJoined<Result>(joined: JoinedTransaction, work: () => Promise<Result>): Promise<Result> {
+  const current = storage.getStore() ?? { orgId: BACKGROUND, isInTransaction: false };
+  return storage.run({ ...current, joined }, work);
+}
+
+/** Returns the transaction that the statements of the current work join, if there is one. */
+export const joinedTransaction = (): JoinedTransaction | undefined => storage.getStore()?.joined;
+
+/** Runs work whose result others may share, so that it must not join the transaction of the current work. */
+export function runUnjoined<Result>(work: () => Result): Result {
+  const current = storage.getStore();
+  if (!current?.joined) return work();
+  return storage.run({ orgId: current.orgId, isInTransaction: holdsConnection(current) }, work);
+}
 
 /** Runs work that several organizations share, such as a transaction with the exports of many, under its own name. */
 export const runAs = <Result>(name: string, work: () => Result): Result =>
@@ -60,5 +84,11 @@ const BACKGROUND = '';
 export function currentOwner(): string | undefined {
   const current = storage.getStore();
   if (!current) return BACKGROUND;
-  return current.isInTransaction ? undefined : current.orgId;
+  return holdsConnection(current) ? undefined : current.orgId;
 }
+
+/** Tells whether the current work is part of a transaction. */
+export const isInTransaction = (): boolean => storage.getStore()?.isInTransaction === true;
+
+const holdsConnection = ({ isInTransaction, joined }: CurrentWork): boolean =>
+  isInTransaction || joined?.isOpen === true;

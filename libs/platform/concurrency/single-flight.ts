@@ -1,3 +1,4 @@
+import { runUnjoined } from './current-owner';
 import { unlessAborted } from './linked-signal';
 
 interface Flight<Result> {
@@ -48,7 +49,7 @@ export class SingleFlight<Result> {
 
   private begin(key: string, work: (signal: AbortSignal) => Promise<Result>): Flight<Result> {
     const ending = new AbortController();
-    const flight = { result: work(ending.signal), ending, waiting: 0 };
+    const flight = { result: runUnjoined(() => work(ending.signal)), ending, waiting: 0 };
     this.flights.set(key, flight);
     const end = (): void => this.end(key, flight);
     // also handles a failure that nobody waits for

@@ -4,8 +4,9 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
+import { currentJoined, JoinedTransaction, type OpenTransaction } from './joined-transaction';
 import { IndexOrderedQuery, StatementNames } from './index-order';
-import { retry, runTransaction } from '#platform/concurrency';
+import { isInTransaction, retry, runJoined, runTransaction } from '#platform/concurrency';
 import type { WatchedClient } from './watched-client';
 
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
@@ -41,8 +42,13 @@ export class Database implements SqlExecutor {
 
   constructor(readonly dataSource: DataSource) {}
 
-  /** Runs one statement on any connection of the pool, in its own implicit transaction. */
+  /**
+   * Runs one statement on any connection of the pool, in its own implicit transaction. Within `joinTransactions`, it becomes
+   * part of the open transaction.
+   */
   async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
+    const joined = currentJoined()?.open;
+    if (joined) return run<Row>(joined.client, statement, values);
     if (typeof statement === 'string' || !('isIndexOrdered' in statement)) {
       return run<Row>(this.pool, statement, values);
     }
@@ -57,6 +63,7 @@ export class Database implements SqlExecutor {
 
   /** Runs one statement that writes, in its own implicit transaction, and again after a deadlock. */
   write<Row>(statement: Statement): Promise<Row[]> {
+    if (currentJoined()) return this.transaction((tx) => tx.query<Row>(statement));
     return retry(() => this.query<Row>(statement), COLLISION_RETRY);
   }
 
@@ -91,15 +98,45 @@ export class Database implements SqlExecutor {
   }
 
   get manager(): EntityManager {
-    return this.dataSource.manager;
+    return currentJoined()?.open?.runner.manager ?? this.dataSource.manager;
   }
 
   /**
    * Runs `work` in one transaction (READ COMMITTED): commits when it resolves, rolls back when it throws. After a
-   * deadlock `work` runs again from the start, so its effects outside the database must be safe to repeat.
+   * deadlock `work` runs again from the start, so its effects outside the database must be safe to repeat. Within
+   * `joinTransactions`, the commit comes later.
    */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    return retry(() => this.attempt(work), COLLISION_RETRY);
+    const joined = currentJoined();
+    if (!joined) return retry(() => this.attempt(work), COLLISION_RETRY);
+    const join = (): Promise<Result> => retry(() => this.join(joined, work), COLLISION_RETRY);
+    return isInTransaction() ? join() : joined.inTurn(join);
+  }
+
+  /**
+   * Makes all transactions and single statements of `work` one transaction, from the first transaction on. It commits when
+   * `work` resolves, and rolls back when it throws. The connection is held from the first transaction to the end of `work`.
+   */
+  joinTransactions<Result>(work: () => Promise<Result>): Promise<Result> {
+    const joined = new JoinedTransaction();
+    return runJoined(joined, async () => {
+      try {
+        const result = await work();
+        await joined.inTurn(async () => {
+          if (joined.open) await this.commit(joined.open);
+        });
+        return result;
+      } catch (error) {
+        await joined.inTurn(async () => {
+          if (joined.open) await rollBack(joined.open);
+        });
+        throw error;
+      } finally {
+        const { open } = joined;
+        joined.open = undefined;
+        await open?.runner.release();
+      }
+    });
   }
 
   /** Runs `work` as `transaction` does, rolls it back, and returns its result. */
@@ -117,37 +154,94 @@ export class Database implements SqlExecutor {
   }
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const open = await this.begin();
+    try {
+      const result = await runIn(open, work);
+      await this.commit(open);
+      return result;
+    } catch (error) {
+      await rollBack(open);
+      throw error;
+    } finally {
+      await open.runner.release();
+    }
+  }
+
+  /** Runs `work` as the first part of a joined transaction, or as a savepoint of it. */
+  private async join<Result>(joined: JoinedTransaction, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    if (joined.open) return runInSavepoint(joined.open, joined.nextSavepoint(), work);
+    const open = (joined.open = await this.begin());
+    try {
+      return await runIn(open, work);
+    } catch (error) {
+      joined.open = undefined;
+      await rollBack(open);
+      await open.runner.release();
+      throw error;
+    }
+  }
+
+  private async begin(): Promise<OpenTransaction> {
     const runner = this.dataSource.createQueryRunner();
-    const beforeCommit: (() => Promise<void>)[] = [];
-    const afterCommit: (() => void)[] = [];
     try {
       const client = (await runner.connect()) as PoolClient;
       await runner.startTransaction();
-      const tx: Tx = {
-        isTransaction: true,
-        manager: runner.manager,
-        query: (statement, values) => run(client, statement, values),
-        copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
-        beforeCommit: (last) => beforeCommit.push(last),
-        afterCommit: (then) => afterCommit.push(then),
-      };
-      const result = await runTransaction(async () => {
-        const value = await work(tx);
-        for (const last of beforeCommit) await last();
-        return value;
-      });
-      await runner.commitTransaction();
-      for (const then of afterCommit) then();
-      return result;
+      return { runner, client, afterCommit: [] };
     } catch (error) {
-      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      throw error;
-    } finally {
       await runner.release();
+      throw error;
     }
+  }
+
+  private async commit({ runner, afterCommit }: OpenTransaction): Promise<void> {
+    await runner.commitTransaction();
+    for (const then of afterCommit) then();
   }
 
   private get pool(): Pool {
     return (this.dataSource.driver as unknown as PostgresPool).master;
   }
+}
+
+async function runIn<Result>(
+  { runner, client, afterCommit }: OpenTransaction,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  const beforeCommit: (() => Promise<void>)[] = [];
+  const tx: Tx = {
+    isTransaction: true,
+    manager: runner.manager,
+    query: (statement, values) => run(client, statement, values),
+    copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
+    beforeCommit: (last) => beforeCommit.push(last),
+    afterCommit: (then) => afterCommit.push(then),
+  };
+  return runTransaction(async () => {
+    const value = await work(tx);
+    for (const last of beforeCommit) await last();
+    return value;
+  });
+}
+
+async function runInSavepoint<Result>(
+  open: OpenTransaction,
+  name: string,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  const { client, afterCommit } = open;
+  const count = afterCommit.length;
+  await client.query(`SAVEPOINT ${name}`);
+  try {
+    const result = await runIn(open, work);
+    await client.query(`RELEASE SAVEPOINT ${name}`);
+    return result;
+  } catch (error) {
+    afterCommit.length = count;
+    await client.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function rollBack({ runner }: OpenTransaction): Promise<void> {
+  if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
 }

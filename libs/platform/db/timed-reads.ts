@@ -1,3 +1,4 @@
+import { runUnjoined } from '#platform/concurrency';
 import { Problem } from '#platform/problem';
 import type { Database } from './database';
 import type { SqlExecutor, Statement, Tx } from './executor';
@@ -19,14 +20,17 @@ export function readWithin<Result>(
   work: (on: SqlExecutor) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  return database.transaction(async (tx) => {
-    const reads = new TimedReads(tx, deadline, signal);
-    try {
-      return await work(reads);
-    } finally {
-      await reads.end();
-    }
-  });
+  // a transaction of its own, because it is read-only
+  return runUnjoined(() =>
+    database.transaction(async (tx) => {
+      const reads = new TimedReads(tx, deadline, signal);
+      try {
+        return await work(reads);
+      } finally {
+        await reads.end();
+      }
+    }),
+  );
 }
 
 class TimedReads implements SqlExecutor {

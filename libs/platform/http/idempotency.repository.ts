@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql, sql } from '#platform/db';
+import { Database, prepared, sql } from '#platform/db';
 
 /** A request with an idempotency key. */
 export interface IdempotencyClaim {
@@ -26,91 +26,107 @@ export interface StoredResponse {
 
 export type ClaimOutcome =
   | { kind: 'claimed' }
-  | { kind: 'busy' }
-  | { kind: 'other_body' }
-  | { kind: 'erased' }
-  | { kind: 'stored'; stored: Omit<StoredResponse, 'orgId'> };
+  /** Another request holds the claim. */
+  | { kind: 'busy'; digest: Buffer | null }
+  /** `stored` is null once the response is erased. */
+  | { kind: 'stored'; digest: Buffer; stored: Omit<StoredResponse, 'orgId'> | null };
 
-interface StoredRow {
-  digest: Buffer;
+interface ClaimRow {
+  is_claimed: boolean;
+  digest: Buffer | null;
   status: number | null;
   headers: Record<string, string> | null;
   body: Buffer | null;
   workspace_id: string | null;
 }
 
-const isHeld = ({ requestId, holder }: IdempotencyClaim): Sql =>
-  sql`request_id = ${requestId} AND holder = ${holder} AND status IS NULL`;
-
-/** Lease of a claim whose holder has died. */
-const LOCK_SECONDS = 30;
+/** Seconds after which others may process a request whose process has died. */
+const LEASE_SECONDS = 10;
 
 /**
- * Stores first responses for 24 hours. A holder must renew its claim. Once it has lost the claim, it can neither store a
- * response nor release the key.
+ * Stores first responses for 24 hours. A claim only avoids that a repeat does the same work at the same time. What makes a
+ * request take effect once is `store`, in the transaction of the work: of two requests with one key, only one can store.
  */
 @Injectable()
 export class IdempotencyRepository {
   /** How often a holder must renew its claim, in milliseconds. */
-  readonly renewalMs = (LOCK_SECONDS * 1000) / 3;
+  readonly renewalMs = (LEASE_SECONDS * 1000) / 3;
 
   constructor(private readonly database: Database) {}
 
   /** Claims the key for one request, or returns the reason why it cannot be claimed. */
-  async claim({ requestId, digest, orgId, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
-    const claimed = await this.database.query(
-      sql`INSERT INTO idempotency_keys AS existing (request_id, digest, org_id, holder, locked_until, expires_at)
-       VALUES (${requestId}, ${digest}, ${orgId}, ${holder}, now() + ${LOCK_SECONDS} * interval '1 second', now() + interval '24 hours')
-       ON CONFLICT (request_id) DO UPDATE
-         SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until,
-             expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL, workspace_id = NULL
-         WHERE existing.expires_at < now()
-           OR (existing.status IS NULL AND existing.locked_until < now() AND existing.digest = excluded.digest)
-       RETURNING 1`,
+  async claim({ requestId, digest, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
+    const [row] = await this.database.query<ClaimRow>(
+      prepared(
+        'idempotency.claim',
+        sql`WITH kept AS (
+            SELECT digest, status, headers, body, workspace_id FROM idempotency_keys
+            WHERE request_id = ${requestId} AND expires_at >= now()
+          ), claimed AS (
+            INSERT INTO idempotency_claims AS existing (request_id, digest, holder, locked_until)
+            SELECT ${requestId}, ${digest}, ${holder}::uuid, now() + ${LEASE_SECONDS} * interval '1 second'
+            WHERE NOT EXISTS (SELECT FROM kept)
+            ON CONFLICT (request_id) DO UPDATE
+              SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until
+              WHERE existing.locked_until < now()
+            RETURNING 1
+          )
+          SELECT EXISTS (SELECT FROM claimed) AS is_claimed, status, headers, body, workspace_id,
+            coalesce(digest, (SELECT digest FROM idempotency_claims WHERE request_id = ${requestId})) AS digest
+          FROM (VALUES (1)) AS request LEFT JOIN kept ON true`,
+      ),
     );
-    if (claimed.length > 0) return { kind: 'claimed' };
-    const [row] = await this.database.query<StoredRow>(
-      sql`SELECT digest, status, headers, body, workspace_id FROM idempotency_keys WHERE request_id = ${requestId}`,
-    );
-    if (!row) return { kind: 'busy' };
-    if (!row.digest.equals(digest)) return { kind: 'other_body' };
-    if (row.status === null) return { kind: 'busy' };
-    if (row.body === null) return { kind: 'erased' };
-    return {
-      kind: 'stored',
-      stored: {
-        status: row.status,
-        headers: row.headers ?? {},
-        body: row.body,
-        workspaceId: row.workspace_id,
-      },
-    };
+    const { is_claimed, digest: known, status, headers, body, workspace_id } = row!;
+    if (is_claimed) return { kind: 'claimed' };
+    if (known === null || status === null) return { kind: 'busy', digest: known };
+    const stored = body && { status, headers: headers ?? {}, body, workspaceId: workspace_id };
+    return { kind: 'stored', digest: known, stored };
   }
 
   /** Extends the lease of a claim. */
-  async renew(claim: IdempotencyClaim): Promise<void> {
+  async renew({ requestId, holder }: IdempotencyClaim): Promise<void> {
     await this.database.query(
-      sql`UPDATE idempotency_keys SET locked_until = now() + ${LOCK_SECONDS} * interval '1 second' WHERE ${isHeld(claim)}`,
+      sql`UPDATE idempotency_claims SET locked_until = now() + ${LEASE_SECONDS} * interval '1 second'
+        WHERE request_id = ${requestId} AND holder = ${holder}`,
     );
   }
 
-  /** Stores a response, and the digest of a body that had not arrived when the key was claimed. */
-  async store(claim: IdempotencyClaim, response: StoredResponse): Promise<void> {
+  /**
+   * Stores the response in the transaction of the work, and releases the claim. Returns false if another request with the
+   * same key has stored its response. The work must then be rolled back.
+   */
+  async store({ requestId, digest, holder }: IdempotencyClaim, response: StoredResponse): Promise<boolean> {
+    const { status, headers, body, workspaceId, orgId } = response;
+    const rows = await this.database.query(
+      prepared(
+        'idempotency.store',
+        sql`WITH released AS (
+            DELETE FROM idempotency_claims WHERE request_id = ${requestId} AND holder = ${holder}
+          )
+          INSERT INTO idempotency_keys AS existing
+            (request_id, digest, org_id, status, headers, body, workspace_id, expires_at)
+          VALUES (${requestId}, ${digest}, ${orgId}, ${status}, ${JSON.stringify(headers)}, ${body}, ${workspaceId},
+            now() + interval '24 hours')
+          ON CONFLICT (request_id) DO UPDATE
+            SET digest = excluded.digest, org_id = excluded.org_id, status = excluded.status, headers = excluded.headers,
+              body = excluded.body, workspace_id = excluded.workspace_id, expires_at = excluded.expires_at
+            WHERE existing.expires_at < now()
+          RETURNING 1`,
+      ),
+    );
+    return rows.length > 0;
+  }
+
+  /** Releases the claim of a request without a response to store, because only 2xx responses are stored. */
+  async release({ requestId, holder }: IdempotencyClaim): Promise<void> {
     await this.database.query(
-      sql`UPDATE idempotency_keys
-        SET digest = ${claim.digest}, status = ${response.status}, headers = ${JSON.stringify(response.headers)},
-          body = ${response.body}, workspace_id = ${response.workspaceId}, org_id = ${response.orgId}
-        WHERE ${isHeld(claim)}`,
+      sql`DELETE FROM idempotency_claims WHERE request_id = ${requestId} AND holder = ${holder}`,
     );
   }
 
-  /** Releases the key, because only 2xx responses are stored. */
-  async release(claim: IdempotencyClaim): Promise<void> {
-    await this.database.query(sql`DELETE FROM idempotency_keys WHERE ${isHeld(claim)}`);
-  }
-
-  /** Deletes expired responses. The worker calls it periodically. */
+  /** Deletes expired responses, and the claims of dead processes. The worker calls it periodically. */
   async deleteExpired(): Promise<void> {
     await this.database.query('DELETE FROM idempotency_keys WHERE expires_at < now()');
+    await this.database.query('DELETE FROM idempotency_claims WHERE locked_until < now()');
   }
 }

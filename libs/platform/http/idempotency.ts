@@ -3,7 +3,7 @@ import { applyDecorators, type ExecutionContext, Injectable, SetMetadata } from 
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { retry } from '#platform/concurrency';
+import { Database } from '#platform/db';
 import { isRead, rolesIn } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
@@ -21,9 +21,6 @@ import { routeOf, type ServiceRequest } from './request-context';
 export const NOT_REPEATABLE = 'http:not-repeatable';
 /** Extension that carries `@NotRepeatable()` to the OpenAPI document, which does not show it. */
 export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
-const STORE_ATTEMPTS = 5;
-/** Maximum wait after the first attempt, in ms. */
-const STORE_DELAY_MS = 300;
 /** Validates the parameters of a request and calls its handler. */
 type Handler = () => Promise<unknown>;
 
@@ -38,12 +35,16 @@ export const NotRepeatable = () =>
  * the first 2xx response with `Idempotency-Replayed: true`. Throws 422 for a repeat with another body, 409 for a repeat
  * during the first request, and 403 for a repeat by a caller who has lost the role in the workspace of the response.
  * Operations that only read ignore the header, because a repeat does no harm and their responses would fill the table.
+ *
+ * All that the handler writes is one transaction, in which the response is stored. So a request takes effect once, even if
+ * its process dies at any moment.
  */
 @Injectable()
 export class Idempotency {
   constructor(
     private readonly reflector: Reflector,
     private readonly repository: IdempotencyRepository,
+    private readonly database: Database,
   ) {}
 
   /** Calls the handler of a request, or replays its stored response. */
@@ -75,84 +76,77 @@ export class Idempotency {
     response: Response,
     handler: Handler,
   ): Promise<unknown> {
-    const outcome = await this.claim(request, claim);
-    if (outcome.kind === 'busy') {
-      throw problem.conflict(
-        'The first request with this Idempotency-Key is still running. Try again later.',
-      );
-    }
-    if (outcome.kind === 'other_body') {
-      throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
-    }
-    if (outcome.kind === 'erased') {
-      throw problem.conflict(
-        'The first request with this Idempotency-Key succeeded. Its response has been erased together with the data in it.',
-      );
-    }
-    if (outcome.kind === 'stored') {
-      checkAccess(request, outcome.stored.workspaceId);
-      return replyOfStored(outcome.stored);
-    }
+    const outcome = await this.repository.claim(claim);
+    if (outcome.kind !== 'claimed') return this.repeat(request, claim, outcome);
     const renewal = setInterval(() => {
       this.repository
         .renew(claim)
         .catch((error: unknown) => logFailure(error, 'an idempotency claim could not be renewed'));
     }, this.repository.renewalMs);
     try {
-      return await this.handle(request, claim, response, handler);
+      return await this.database.joinTransactions(() => this.handle(request, claim, response, handler));
+    } catch (error) {
+      await this.repository
+        .release(claim)
+        .catch((cause: unknown) => logFailure(cause, 'an idempotency claim could not be released'));
+      if (!(error instanceof StoredMeanwhile)) throw error;
+      return this.repeat(request, claim, await this.repository.claim(claim));
     } finally {
       clearInterval(renewal);
     }
   }
 
-  /** Claims the key. Reads a body that arrives as a stream only if the key was used before. */
-  private async claim(request: ServiceRequest, claim: IdempotencyClaim): Promise<ClaimOutcome> {
-    const outcome = await this.repository.claim(claim);
-    if (!request.incoming || outcome.kind !== 'other_body') return outcome;
-    claim.digest = await digestOfStream(request, request.incoming);
-    const exact = await this.repository.claim(claim);
-    if (exact.kind !== 'claimed') return exact;
-    // the stored response has just expired, and the body cannot be read again
-    await this.repository.release(claim);
-    return { kind: 'busy' };
-  }
-
+  /** Calls the handler, and stores its response in the transaction of what it has written. */
   private async handle(
     request: ServiceRequest,
     claim: IdempotencyClaim,
     response: Response,
     handler: Handler,
   ): Promise<Reply> {
-    let result: unknown;
-    try {
-      result = await handler();
-      if (request.incoming) claim.digest = await digestOfStream(request, request.incoming);
-    } catch (error) {
-      await this.repository
-        .release(claim)
-        .catch((cause: unknown) => logFailure(cause, 'an idempotency claim could not be released'));
-      throw error;
-    }
+    const result = await handler();
+    if (request.incoming) claim.digest = await digestOfStream(request, request.incoming);
     const reply = replyOf(result, response.statusCode);
     const body = Buffer.isBuffer(reply.body) ? reply.body : new RawJson(toJsonText(reply.body ?? null));
-    await this.store(claim, {
+    const isFirst = await this.repository.store(claim, {
       status: reply.status,
       headers: reply.headers,
       body: Buffer.isBuffer(body) ? body : Buffer.from(body.text),
       workspaceId: workspaceOf(reply) ?? request.context.workspaceId ?? null,
       orgId: claim.orgId ?? orgOf(reply),
     });
+    if (!isFirst) throw new StoredMeanwhile();
     return new Reply(reply.status, body, reply.headers);
   }
 
-  /** Stores a response for replays. Retries a few times, and never fails, because the work itself is done. */
-  private async store(claim: IdempotencyClaim, response: StoredResponse): Promise<void> {
-    const store = (): Promise<void> => this.repository.store(claim, response);
-    await retry(store, { attempts: STORE_ATTEMPTS, firstDelayMs: STORE_DELAY_MS }).catch((error: unknown) =>
-      logFailure(error, 'a response could not be stored for replays'),
-    );
+  /** Answers a request whose key was used before. Reads a body that arrives as a stream only to compare it. */
+  private async repeat(
+    request: ServiceRequest,
+    claim: IdempotencyClaim,
+    outcome: ClaimOutcome,
+  ): Promise<Reply> {
+    if (outcome.kind === 'stored' && request.incoming) {
+      claim.digest = await digestOfStream(request, request.incoming);
+    }
+    if (outcome.kind !== 'claimed' && outcome.digest !== null && !outcome.digest.equals(claim.digest)) {
+      throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
+    }
+    if (outcome.kind !== 'stored') {
+      throw problem.conflict(
+        'The first request with this Idempotency-Key is still running. Try again later.',
+      );
+    }
+    if (outcome.stored === null) {
+      throw problem.conflict(
+        'The first request with this Idempotency-Key succeeded. Its response has been erased together with the data in it.',
+      );
+    }
+    checkAccess(request, outcome.stored.workspaceId);
+    return replyOfStored(outcome.stored);
   }
 }
+
+/** Rolls back a request, because another one with its key has stored its response first. */
+class StoredMeanwhile extends Error {}
 
 /** Converts the result of a handler, in any of its forms, to a reply. */
 function replyOf(result: unknown, status: number): Reply {

@@ -40,6 +40,7 @@ export class MessageService {
     run: (messages) => this.append(messages),
     max: SMALL_WRITES.max,
     isSequential: true,
+    isWriting: true,
     isOfOneItem: isDataError,
   });
 

@@ -37,7 +37,8 @@ export class Platform1795824000000 extends SqlMigration {
       seen_at timestamptz NOT NULL
     ) WITH (fillfactor = 50);
 
-    -- The first response to each request with an Idempotency-Key, kept for 24 hours.
+    -- The first response to each request with an Idempotency-Key, kept for 24 hours. Written in the transaction of the
+    -- request, so its primary key makes sure that a request takes effect once.
     CREATE TABLE idempotency_keys (
       -- SHA-256 of principal, route and key
       request_id bytea PRIMARY KEY,
@@ -45,21 +46,28 @@ export class Platform1795824000000 extends SqlMigration {
       digest bytea NOT NULL,
       -- the organization of the caller; null for platform principals
       org_id text COLLATE "C",
-      -- the response; null until the first request ends. Headers and body are null again once data in them is erased.
-      status integer,
+      status integer NOT NULL,
+      -- headers and body are null once data in them is erased
       headers jsonb,
       body bytea,
       -- the workspace of the response, in which a replay checks the caller's roles; null if it has none
       workspace_id text,
-      -- the request that is being processed, and until when others wait for it
-      holder uuid NOT NULL,
-      locked_until timestamptz NOT NULL,
       expires_at timestamptz NOT NULL
     );
     -- the periodic deletion of expired keys
     CREATE INDEX idempotency_keys_expires_at ON idempotency_keys (expires_at);
     -- erasures
     CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, request_id) WHERE org_id IS NOT NULL;
+
+    -- The requests with an Idempotency-Key that are being processed, so that a repeat does not start the same work. Unlogged,
+    -- because a claim matters only for seconds, and a lost one does no harm.
+    CREATE UNLOGGED TABLE idempotency_claims (
+      request_id bytea PRIMARY KEY,
+      digest bytea NOT NULL,
+      -- the request that is being processed, and until when others wait for it
+      holder uuid NOT NULL,
+      locked_until timestamptz NOT NULL
+    );
 
     -- The outbox of jobs for a queue outside PostgreSQL, written in the transaction that enqueues them. The queue inside
     -- PostgreSQL has its own schema and migrations.

@@ -21,14 +21,14 @@ export async function blockExperiment(app: TestApp, name: string): Promise<{ rel
   };
 }
 
-/** Resolves when a request is blocked. */
-export async function untilBlocked(app: TestApp): Promise<void> {
+/** Resolves when this many requests are blocked. */
+export async function untilBlocked(app: TestApp, count = 1): Promise<void> {
   for (;;) {
     const waiting = await app.database.query(
       `SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
         WHERE d.datname = current_database() AND locktype = 'advisory' AND NOT granted`,
     );
-    if (waiting.length > 0) return;
+    if (waiting.length >= count) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

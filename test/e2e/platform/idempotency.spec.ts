@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
 import { type ApiClient, ownApp, newOrganization, type TestOrganization } from '#testing';
@@ -188,41 +187,46 @@ describe('a request with an Idempotency-Key', () => {
       expect(await countOf('slow')).toBe(1);
     });
 
-    it('leaves the key to its successor if it was considered dead', async () => {
+    it('answers a repeat with another body with 422', async () => {
+      const { release } = await blockExperiment(app, 'two bodies');
+      const first = create('two bodies', 'bodies');
+      await untilBlocked(app);
+      const other = await create('other body', 'bodies');
+      expect([other.status, other.body.code]).toEqual([422, 'validation_failed']);
+      await release();
+      expect((await first).status).toBe(201);
+      expect((await create('other body', 'bodies')).status).toBe(422);
+      expect(await countOf('other body')).toBe(0);
+    });
+
+    it('takes effect once, even if it was considered dead and runs twice', async () => {
       const { release } = await blockExperiment(app, 'lost');
       const first = create('lost', 'lost');
       await untilBlocked(app);
-      const successor = randomUUID();
-      await app.database.query(
-        `UPDATE idempotency_keys SET holder = $1, locked_until = now() + interval '1 minute' WHERE status IS NULL`,
-        [successor],
-      );
+      await app.database.query(`UPDATE idempotency_claims SET locked_until = now()`);
+      const second = create('lost', 'lost');
+      await untilBlocked(app, 2);
       await release();
-      expect((await first).status).toBe(201);
-      const rows = await app.database.query('SELECT status FROM idempotency_keys WHERE holder = $1', [
-        successor,
-      ]);
-      expect(rows).toEqual([{ status: null }]);
-      expect((await create('lost', 'lost')).status).toBe(409);
-      // the successor dies as well
-      await app.database.query(`UPDATE idempotency_keys SET locked_until = now() WHERE holder = $1`, [
-        successor,
-      ]);
-      expect((await create('other', 'lost')).body.code).toBe('validation_failed');
-      expect((await create('lost', 'lost')).status).toBe(201);
+      const answers = await Promise.all([first, second]);
+      expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+      expect(answers[0].body).toEqual(answers[1].body);
+      const replayed = answers.map(({ headers }) => headers.get('idempotency-replayed'));
+      expect(replayed.sort()).toEqual([null, 'true'].sort());
+      expect(await countOf('lost')).toBe(1);
     });
   });
 
-  it('does not run again if its response could not be stored', async () => {
+  it('leaves nothing if its response cannot be stored, and runs again', async () => {
     await app.database.query(`
       CREATE FUNCTION reject_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'not now'; END $$;
-      CREATE TRIGGER reject_for_test BEFORE UPDATE OF status ON idempotency_keys
+      CREATE TRIGGER reject_for_test BEFORE INSERT ON idempotency_keys
         FOR EACH ROW EXECUTE FUNCTION reject_for_test()`);
     const first = await create('unstored', 'unstored');
     await app.database.query('DROP TRIGGER reject_for_test ON idempotency_keys');
-    expect(first.status).toBe(201);
-    expect((await create('unstored', 'unstored')).status).toBe(409);
+    expect(first.status).toBe(500);
+    expect(await countOf('unstored')).toBe(0);
+    expect((await create('unstored', 'unstored')).status).toBe(201);
     expect(await countOf('unstored')).toBe(1);
   });
 });

@@ -18,6 +18,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   spans: 'cleared by the step `traces`',
   span_gaps: 'cleared by the step `traces`',
   model_limits: 'rate limits of models, which expire after a day',
+  idempotency_claims: 'hashes of requests that are being processed',
   idempotency_keys: 'cleared by a step of its own',
   blobs: 'cleared by the step `stored objects`',
   blob_writes: 'cleared by the step `stored objects`',

@@ -76,6 +76,7 @@ export class RecordWriteRepository {
     run: (records) => this.appendAll(records),
     max: SMALL_WRITES.max,
     isSequential: true,
+    isWriting: true,
     isOfOneItem: isDataError,
   });
 

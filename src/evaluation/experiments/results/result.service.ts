@@ -112,6 +112,7 @@ export class ResultService {
     run: (results) => this.createTogether(results),
     max: SMALL_WRITES.max,
     isSequential: true,
+    isWriting: true,
     isOfOneItem: isDataError,
   });
 
