@@ -6,7 +6,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
 import { currentJoined, JoinedTransaction, type OpenTransaction } from './joined-transaction';
 import { IndexOrderedQuery, StatementNames } from './index-order';
-import { isInTransaction, retry, runJoined, runTransaction } from '#platform/concurrency';
+import { isInTransaction, retry, runJoined, runTransaction, runUnjoined } from '#platform/concurrency';
 import type { WatchedClient } from './watched-client';
 
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
@@ -111,6 +111,14 @@ export class Database implements SqlExecutor {
     if (!joined) return retry(() => this.attempt(work), COLLISION_RETRY);
     const join = (): Promise<Result> => retry(() => this.join(joined, work), COLLISION_RETRY);
     return isInTransaction() ? join() : joined.inTurn(join);
+  }
+
+  /**
+   * Runs `work` in a transaction of its own, even within `joinTransactions`. For the checks ahead of long work, such as an
+   * upload, because a joined transaction would hold its connection and its locks meanwhile.
+   */
+  transactionAhead<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    return runUnjoined(() => this.transaction(work));
   }
 
   /**

@@ -1,4 +1,3 @@
-import { runUnjoined } from '#platform/concurrency';
 import { Problem } from '#platform/problem';
 import type { Database } from './database';
 import type { SqlExecutor, Statement, Tx } from './executor';
@@ -20,17 +19,15 @@ export function readWithin<Result>(
   work: (on: SqlExecutor) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  // a transaction of its own, because it is read-only
-  return runUnjoined(() =>
-    database.transaction(async (tx) => {
-      const reads = new TimedReads(tx, deadline, signal);
-      try {
-        return await work(reads);
-      } finally {
-        await reads.end();
-      }
-    }),
-  );
+  // a transaction that writes cannot become read-only
+  return database.transactionAhead(async (tx) => {
+    const reads = new TimedReads(tx, deadline, signal);
+    try {
+      return await work(reads);
+    } finally {
+      await reads.end();
+    }
+  });
 }
 
 class TimedReads implements SqlExecutor {

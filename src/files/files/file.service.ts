@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
+import { runUnjoined } from '#platform/concurrency';
 import type { Tx } from '#platform/db';
 import {
   type Reply,
@@ -117,10 +118,12 @@ export class FileService extends OwnedService<FileEntity, FileDto, FileVersionRo
    * that is taken. Call it before reading the content.
    */
   checkCreatable(scope: OrgScope, { workspace_id, name }: NewFileDto): Promise<void> {
-    return this.transaction(scope, async (tx) => {
+    const check = async (tx: Tx): Promise<void> => {
       await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
       if (name != null) await this.checkNameFree(tx, scope, { workspace_id, name } as FileEntity);
-    });
+    };
+    // holds no connection while the content arrives
+    return runUnjoined(() => this.transaction(scope, check));
   }
 
   /** Throws unless the caller may add a version: 404, 403. Call it before reading the content. */

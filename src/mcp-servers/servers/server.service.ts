@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
+import { runUnjoined } from '#platform/concurrency';
 import type { Tx } from '#platform/db';
 import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -236,12 +237,14 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
 
   /** Returns a live server that the caller may change, to connect to it. Errors: 404, 403, 409 for an archived one. */
   findUsable(scope: OrgScope, id: string): Promise<ServerEntity> {
-    return this.transaction(scope, async (tx) => {
+    const check = async (tx: Tx): Promise<ServerEntity> => {
       const row = await this.admit(tx, scope, await this.servers.lock(tx, scope, id, 'share'), id, 'update');
       this.checkWritable(row);
       await this.checkOpen(tx, scope, row);
       return row;
-    });
+    };
+    // holds neither a connection nor the lock while the server answers
+    return runUnjoined(() => this.transaction(scope, check));
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
+import { runUnjoined } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
@@ -167,14 +168,16 @@ export class AppReconcileService implements OnApplicationBootstrap {
   private async recordFailure(scope: OrgScope, started: AppEntity, error: unknown): Promise<void> {
     const failure = syncErrorOf(error);
     try {
-      await this.database.transaction(async (tx) => {
+      const record = async (tx: Tx): Promise<void> => {
         const row = await this.apps.lock(tx, scope, started.app_id, 'update');
         if (!row || row.archived_at || !isUnchanged(row, started)) return;
         const sync_error: SyncError = { ...failure, at: new Date().toISOString() };
         const isNew = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
         await this.recordEnd(tx, scope, row, isNew && { sync_state: 'failed', sync_error });
         if (error instanceof ReconcileError) await this.markFaulty(tx, scope, row, error);
-      });
+      };
+      // stays although the request fails
+      await runUnjoined(() => this.database.transaction(record));
     } catch (cause) {
       rootLogger.warn({ err: cause, app_id: started.app_id }, 'could not record a failed reconcile');
     }

@@ -74,7 +74,7 @@ export class AcquisitionService {
   ): Promise<Acquired> {
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
     return this.limiter.run(owner, signal, async () => {
-      const existing = await this.kit.database.transaction(async (tx) => {
+      const existing = await this.kit.database.transactionAhead(async (tx) => {
         const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
         return this.acquisitions.findOf(tx, workspace, itemId);
       });
@@ -116,7 +116,7 @@ export class AcquisitionService {
     signal: AbortSignal,
   ): Promise<UpgradedAcquisitionDto> {
     return this.limiter.run(scope.orgId, signal, async () => {
-      const { row, item, release, isCurrent } = await this.kit.database.transaction(async (tx) => {
+      const { row, item, release, isCurrent } = await this.kit.database.transactionAhead(async (tx) => {
         const row = await this.lockWritable(tx, scope, id);
         const item = await this.offeredItem(scope, row.store_item_id);
         const release = await this.offeredRelease(item, release_id ?? undefined);

@@ -73,7 +73,7 @@ export class PublishingService {
     const { workspace_id, artifact, actions, audience } = dto;
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
     return this.limiter.run(owner, signal, async () => {
-      const pinned = await this.database.transaction(async (tx) => {
+      const pinned = await this.database.transactionAhead(async (tx) => {
         const workspace = await this.access.enter(tx, scope, workspace_id, ['publisher']);
         checkValues(dto);
         await this.signing.check(scope, tx);
@@ -118,7 +118,7 @@ export class PublishingService {
     signal: AbortSignal,
   ): Promise<Versioned<PublisherItemDto>> {
     return this.limiter.run(scope.orgId, signal, async () => {
-      const { workspace, nodes } = await this.database.transaction(async (tx) => {
+      const { workspace, nodes } = await this.database.transactionAhead(async (tx) => {
         const item = await this.items.lockForRelease(tx, scope, id);
         await this.access.holdOpen(tx, scope, item.workspace_id);
         checkSame(item, dto);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
+import { runUnjoined } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { rootLogger } from '#platform/logging';
@@ -53,21 +54,31 @@ export class ScoreBatchService {
   ): Promise<ScoreBatchDto> {
     const cap = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
     const request = await this.scoring.read(scope, scorerId, dto, cap);
-    const score_batch_id = newId('batch');
+    const id = newId('batch');
+    try {
+      await runUnjoined(() => this.select(scope, id, request, signal));
+      signal.throwIfAborted();
+      return toScoreBatchDto(await this.accept(scope, id, request));
+    } catch (error) {
+      // If the database is unavailable, `deleteAbandoned` deletes the batch later.
+      await runUnjoined(() => this.batches.discard(scope, id)).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Stores a batch that is not visible yet, and its targets. */
+  private async select(
+    scope: Scope,
+    id: string,
+    request: ScoringRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.database.transaction(async (tx) => {
       const max = this.environment.MAX_OPEN_SCORE_BATCHES;
       if ((await this.batches.countOpen(tx, scope)) >= max) throw tooManyOpen('batches', max);
-      await this.batches.insert(tx, scope, score_batch_id, request);
+      await this.batches.insert(tx, scope, id, request);
     });
-    try {
-      await this.storeTargets(scope, score_batch_id, request, signal);
-      signal.throwIfAborted();
-      return toScoreBatchDto(await this.accept(scope, score_batch_id, request));
-    } catch (error) {
-      // If the database is unavailable, `deleteAbandoned` deletes the batch later.
-      await this.batches.discard(scope, score_batch_id).catch(() => undefined);
-      throw error;
-    }
+    await this.storeTargets(scope, id, request, signal);
   }
 
   /** Selects the targets of a batch and stores them page by page. Errors: 422 for too many. */
@@ -138,7 +149,12 @@ export class ScoreBatchService {
    * Cancels an open batch and its open runs. The batch then starts no further runs. Idempotent. Errors: 404; 409 for a batch
    * that ended without being cancelled.
    */
-  async cancel(scope: Scope, id: string): Promise<ScoreBatchDto> {
+  cancel(scope: Scope, id: string): Promise<ScoreBatchDto> {
+    // In separate transactions, because the end of a run locks first the run and then its batch.
+    return runUnjoined(() => this.cancelInSteps(scope, id));
+  }
+
+  private async cancelInSteps(scope: Scope, id: string): Promise<ScoreBatchDto> {
     const open = await this.find(scope, id);
     await this.database.transaction((tx) => this.runs.cancelBatch(tx, scope, open));
     const batch = await this.find(scope, id);
@@ -147,7 +163,6 @@ export class ScoreBatchService {
         `The batch has ${batch.batch_status}. Only queued and running batches can be cancelled.`,
       );
     }
-    // In separate transactions, because the end of a run locks first the run and then its batch.
     const openRuns = await this.batches.openRuns(scope, id);
     await Promise.all(openRuns.map((runId) => this.runs.end(scope, runId)));
     return this.get(scope, id);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { runUnjoined } from '#platform/concurrency';
 import { Database } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
 import { checkSelectionValues, conditionErrors, parseConditions } from '../../../telemetry';
@@ -83,10 +84,10 @@ export class ScoringService {
     const { grain } = request.selection;
     const { targets } = await this.selector.select(scope, request, signal);
     const work = { scorer, grain, targets };
-    const results =
-      mode === 'preview'
-        ? await this.runner.preview(scope, work)
-        : await this.runner.test(scope, work, options, signal);
+    // holds no connection while a judge answers
+    const results = await runUnjoined(() =>
+      mode === 'preview' ? this.runner.preview(scope, work) : this.runner.test(scope, work, options, signal),
+    );
     const { scorer_id, scorer_version } = scorer;
     return { scores: { grain, mode, results, scorer_id, scorer_version } };
   }
