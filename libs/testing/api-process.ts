@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { ApiClient } from './api-client';
 import type { TestApp } from './test-app';
 
 /** An API process in addition to the test's own, on the same database. */
@@ -29,9 +30,26 @@ export class ApiProcess {
     return new ApiProcess(child, url);
   }
 
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Returns a client of this process. */
+  client(token: string, workspaceId?: string): ApiClient {
+    return new ApiClient(this.url, token, workspaceId);
+  }
+
+  /** Kills the process with SIGKILL, and waits for its end. */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await ended;
+  }
+
   /** Stops the process with SIGTERM, and waits for its end. */
   async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    if (!this.isRunning) return;
     const ended = once(this.child, 'exit');
     this.child.kill('SIGTERM');
     await ended;

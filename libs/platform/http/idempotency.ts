@@ -90,7 +90,7 @@ export class Idempotency {
         .release(claim)
         .catch((cause: unknown) => logFailure(cause, 'an idempotency claim could not be released'));
       if (!(error instanceof StoredMeanwhile)) throw error;
-      return this.repeat(request, claim, await this.repository.claim(claim));
+      return await this.repeat(request, claim, await this.repository.claim(claim));
     } finally {
       clearInterval(renewal);
     }
