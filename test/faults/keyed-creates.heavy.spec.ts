@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { newId } from '#platform/ids';
 import { type ApiClient, ApiProcess, newOrganization, sharedApp } from '#testing';
 
 /** Requests of each kind, and how often the process is killed while they are sent. */
@@ -33,15 +34,25 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
   let owner: ApiClient;
   let token: string;
   let workspace_id: string;
-  let api: ApiProcess | undefined;
+  const processes: Promise<ApiProcess>[] = [];
 
   beforeAll(async () => {
     const organization = await newOrganization(app);
     owner = await organization.as('owner');
-    token = (await organization.serviceAccount('owner')).key;
+    token = await organization.tokenOf(newId('usr'), { roles: ['owner'] });
     workspace_id = organization.workspaceId;
   });
-  afterEach(() => api?.kill());
+  afterEach(async () => {
+    for (const started of await Promise.allSettled(processes)) {
+      if (started.status === 'fulfilled') await started.value.kill();
+    }
+  });
+
+  function start(): Promise<ApiProcess> {
+    const started = ApiProcess.start(app);
+    processes.push(started);
+    return started;
+  }
 
   const created = async (path: string, body: object): Promise<string> => {
     const answer = await owner.post(path, { workspace_id, ...body });
@@ -220,8 +231,8 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
         body: (name) => ({
           workspace_id,
           name,
-          scorer_kind: 'checklist',
-          definition: { items: [{ question: 'Right?' }] },
+          scorer_kind: 'code',
+          definition: { language: 'javascript', source: 'function score() { return 1; }' },
         }),
         rows: ['scorers', 'name'],
       },
@@ -278,21 +289,22 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
     );
     all.sort(() => Math.random() - 0.5);
 
-    let starting = ApiProcess.start(app);
-    api = await starting;
+    let starting = start();
+    let api = await starting;
     let done = 0;
     let repeats = 0;
     const sending = forAll(all, async (one) => {
       const { path, n, content, headers, kind, name } = one;
       for (;;) {
-        const target = api!;
+        const target = api;
         try {
           const { status, body } = await target
             .client(token, workspace_id)
             .post(typeof path === 'string' ? path : path(n), content, {
-              'idempotency-key': `${kind} ${n}`,
+              'idempotency-key': name,
               ...headers,
             });
+          if (status >= 300) console.error(name, status, JSON.stringify(body).slice(0, 200));
           if (status >= 200 && status < 300) break;
           // the claim of the killed process, which others respect for some seconds
           if (status !== 409 || !/still running/.test(body.detail as string)) {
@@ -306,13 +318,17 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
         }
       }
       done++;
+      if (done % 50 === 0) console.error(new Date().toISOString(), done, kind);
     });
+    let isSending = true;
+    void sending.catch(() => undefined).then(() => (isSending = false));
     const killing = (async () => {
-      for (let kill = 1; kill <= KILLS; kill++) {
-        while (done < (kill * all.length) / (KILLS + 1)) await delay(1 + Math.random() * 4);
-        starting = ApiProcess.start(app); // takes a second, in which the other one still serves
+      for (let kill = 1; kill <= KILLS && isSending; kill++) {
+        const at = (kill * all.length) / (KILLS + 1);
+        while (isSending && done < at) await delay(1 + Math.random() * 4);
+        starting = start(); // takes a second, in which the other one still serves
         const next = await starting;
-        await api!.kill();
+        await api.kill();
         api = next;
       }
     })();
