@@ -78,7 +78,7 @@ export class StepRunner {
     const { name, step } = named;
     const check = async () => {
       const reason = await this.reasonToWait(named);
-      if (reason !== null) throw new StartError(reason);
+      if (reason !== null) throw new StartError(`${reason}.`);
     };
     try {
       await check(); // before it takes locks
@@ -92,7 +92,7 @@ export class StepRunner {
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       rootLogger.warn(
-        `The migration step ${name} waits: ${error.message}. Every later migration tries it again.`,
+        `The migration step ${name} waits: ${error.message} Every later migration tries it again.`,
       );
     }
   }
