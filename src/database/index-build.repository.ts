@@ -1,9 +1,13 @@
 import type { Client, DatabaseError } from 'pg';
+import { retry } from '#platform/concurrency';
 import { sql } from '#platform/db';
-import type { MigrationSession } from './migration-session';
+import { isLockFailure, type MigrationSession } from './migration-session';
 import type { IndexStep, NamedStep } from './migrations/migration';
 
 const UNDEFINED_TABLE = '42P01';
+
+/** Attempts to build an index, each of which may end in a deadlock with another build or an ANALYZE. */
+const ATTEMPTS = 5;
 
 /** An index of a table; `is_valid` is null if it does not exist. */
 interface FoundIndex {
@@ -29,13 +33,15 @@ export async function buildIndex(
 ): Promise<void> {
   const { client } = session;
   const unique = step.isUnique ? 'UNIQUE ' : '';
-  const create = async (table: string, name: string): Promise<void> => {
+  const createOnce = async (table: string, name: string): Promise<void> => {
     await session.patiently(stepName, `DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
     await session.patiently(
       stepName,
       `CREATE ${unique}INDEX CONCURRENTLY ${name} ON ${table} ${step.definition}`,
     );
   };
+  const create = (table: string, name: string): Promise<void> =>
+    retry(() => createOnce(table, name), { attempts: ATTEMPTS, isRetryable: isLockFailure });
   const { is_partitioned, is_valid } = await findIndex(client, step);
   if (is_valid) return;
   if (!is_partitioned) return create(step.table, step.name);

@@ -21,7 +21,8 @@ const REPORT_MS = 30_000;
 /** SQLSTATEs: a lock was not available in time, and a deadlock. */
 const LOCK_FAILURES = new Set(['55P03', '40P01']);
 
-const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.has((error as DatabaseError).code ?? '');
+export const isLockFailure = (error: unknown): boolean =>
+  LOCK_FAILURES.has((error as DatabaseError).code ?? '');
 
 export interface LockRetry {
   /** Attempts to get the locks of a step. */

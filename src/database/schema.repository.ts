@@ -1,10 +1,8 @@
 import type { Client } from 'pg';
 import { sql } from '#platform/db';
+import { ALIVE_SECONDS } from '#platform/heartbeat';
 import { compareReleases } from '#platform/release';
 import type { BackfillStep, NamedStep } from './migrations/migration';
-
-/** Seconds after its last heartbeat for which a process counts as running. */
-const ALIVE_SECONDS = 30;
 
 /** What the database records about its schema. */
 export interface SchemaState {
@@ -78,7 +76,7 @@ export class SchemaRepository {
 
   /**
    * Records the oldest release that can run on the database, unless a newer one is recorded. Until the transaction ends,
-   * starting processes wait, because they read the row with a lock (`LiveProcessRepository.oldestRelease`).
+   * starting processes wait, because they read the row with a lock (`LiveProcessRepository.supportedReleases`).
    */
   async raiseOldestRelease(release: string): Promise<void> {
     const { oldest_release: current } = await this.row<{ oldest_release: string }>(

@@ -17,6 +17,7 @@ beforeAll(() => setLogLevel('silent'));
 /** Scores in the database: two and a half batches. */
 const SCORES = 2_500;
 
+const NOTHING_TO_DO = 'Nothing to do: the database has the schema of release 1000.2.0.';
 const DAYS_MISSING = 'SELECT count(*)::int FROM scores WHERE day IS NULL';
 const IS_INDEX_VALID = `SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('scores_by_day')`;
 
@@ -46,7 +47,7 @@ describe('an upgrade of the schema', () => {
     ]);
     await finishBackfill(database.url);
     await migrate(database.url, later);
-    expect(await plan()).toEqual(['Nothing to do: the database has the schema of release 1000.2.0.']);
+    expect(await plan()).toEqual([NOTHING_TO_DO]);
   });
 
   it('fails with the name of whom it waits for if it gets no lock, changes nothing, and continues later', async () => {
@@ -89,6 +90,16 @@ describe('an upgrade of the schema', () => {
     // a process that has read the schema before the contract, and records itself after it
     await expect(createTestApp({ databaseUrl: database.url })).rejects.toThrow(refusal(RELEASE));
     await expect(migrate(database.url, next)).resolves.toBeUndefined();
+  });
+
+  it('is complete at once in a new installation', async () => {
+    await database.query('DROP SCHEMA public CASCADE; DROP SCHEMA bullmq CASCADE; CREATE SCHEMA public');
+    expect((await planMigration(database.url, later))[0]).toMatch(
+      /^\d+ baselines create the schema in the empty database$/,
+    );
+    await migrate(database.url, later);
+    expect(await planMigration(database.url, later)).toEqual([NOTHING_TO_DO]);
+    expect(await database.value('SELECT oldest_release FROM installation')).toBe(NEXT);
   });
 
   it('lets processes of the older release start while it runs', async () => {

@@ -13,7 +13,7 @@ export interface LiveProcess {
 }
 
 /** Seconds after its last heartbeat for which a process counts as running. */
-const ALIVE_SECONDS = 30;
+export const ALIVE_SECONDS = 30;
 
 /** The processes that use the database. */
 @Injectable()
