@@ -11,7 +11,7 @@ const PROCESSES = {
   migrate: 'migrate',
   bootstrap: 'bootstrap',
 };
-const USAGE = `Usage: agent-registry-service [api | worker | migrate | bootstrap [--new-key]]
+const USAGE = `Usage: agent-registry-service [api | worker | migrate [--plan] | bootstrap [--new-key]]
 
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
@@ -19,7 +19,7 @@ Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
 Commands. All need DATABASE_URL, and all but migrate also need SECRETS_KEY:
   api        serves the API on PORT
   worker     runs the jobs of the API
-  migrate    migrates the database to the current schema
+  migrate    migrates the database to the schema of this release (--plan: prints the steps instead)
   bootstrap  creates the first organization, and prints its ids and its API key (--new-key: a new key)
 `;
 
@@ -74,7 +74,7 @@ async function start(command) {
 const reason = unsupportedReason(process.versions.node);
 if (reason !== null) fail(reason);
 const [command] = process.argv.splice(2, 1);
-const known = command === 'bootstrap' ? ['--new-key'] : [];
+const known = { bootstrap: ['--new-key'], migrate: ['--plan'] }[command] ?? [];
 const unknown = process.argv.slice(2).find((argument) => !known.includes(argument));
 if (command === '--help' || command === '-h') {
   process.stdout.write(USAGE);

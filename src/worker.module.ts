@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HeartbeatModule } from '#platform/heartbeat';
+import { BackfillsModule } from './database/backfills.module';
 import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics-server';
@@ -31,6 +32,7 @@ export const WORKER_AREAS = [
   StoreWorkerModule,
   McpEndpointWorkerModule,
   HousekeepingModule,
+  BackfillsModule,
 ];
 
 /** The worker process. */

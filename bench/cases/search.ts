@@ -3,7 +3,6 @@ import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin';
 import { cube } from '@electric-sql/pglite/contrib/cube';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { vector } from '@electric-sql/pglite-pgvector';
-import type { QueryRunner } from 'typeorm';
 import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
 import { Resources1795824000001 } from '../../src/database/migrations/1795824000001-resources';
@@ -97,9 +96,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
       ? (await pglite.query(statement)).rows
       : (await pglite.query(statement.text, statement.values)).rows;
   const on = { query, runWithoutTimeout: query } as unknown as Database & Tx;
-  await new Resources1795824000001().up({
-    query: (text: string) => pglite.exec(text),
-  } as unknown as QueryRunner);
+  await new Resources1795824000001().up({ query: (text: string) => pglite.exec(text) });
   // the indexes of words are slow in WebAssembly, and vectors do not use them
   await pglite.exec('DROP INDEX search_documents_by_words, search_documents_by_names');
   const words = new Words();

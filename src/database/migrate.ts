@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Client, DatabaseError } from 'pg';
-import { DataSource } from 'typeorm';
-import { WatchedClient } from '#platform/db';
+import type { Client } from 'pg';
 import { migrateQueues } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { StartError } from '#platform/process';
-import { MIGRATIONS } from './migrations';
+import { compareReleases, RELEASE, unsupportedRelease } from '#platform/release';
+import { type LockRetry, MigrationSession } from './migration-session';
+import { BASELINES, MIGRATIONS } from './migrations';
+import { type Migration, stepsOf } from './migrations/migration';
+import { SchemaRepository, type SchemaState } from './schema.repository';
+import { StepRunner } from './step-runner';
+import { withSession } from './with-session';
 
 /** Key of the advisory lock for migrations: an arbitrary number, the same in every process. */
 export const MIGRATION_LOCK = 7_160_301_447;
@@ -14,108 +18,74 @@ const POLL_MS = 200;
 /** Interval at which a waiting process reports its wait. */
 const REPORT_MS = 30_000;
 
-/** Codes of PostgreSQL (its manual, appendix A): a wrong user, password or database. */
-const WRONG_URL = /^(28|3D)/;
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-const MIGRATIONS_TABLE = 'migrations';
-
 export interface MigrateOptions {
   /** Called at once and then every 30 s while another process migrates, with the seconds waited so far. */
   readonly onWait?: (seconds: number) => void;
   /** Instruction for a database with the migrations of other software. It is the end of the error's sentence. */
   readonly remedy?: string;
+  /** The changes since the baselines. Default: those of this release. */
+  readonly migrations?: readonly Migration[];
+  readonly release?: string;
+  readonly lockRetry?: LockRetry;
 }
 
 const logWait = (seconds: number): void =>
   rootLogger.info({ waited_seconds: seconds }, 'waiting for another process that migrates the database');
 
 /**
- * Migrates a database to the current schema. Any number of processes may call it at once: one migrates, the others wait.
- * Each migration commits together with the row that records it, so the next start continues after the last one.
+ * Migrates a database to the schema of this release. Any number of processes may call it at once: one migrates, the others
+ * wait. Each step is recorded when it ends, so that the next start continues after it. A worker runs the backfills.
  *
- * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting forever.
+ * Changes nothing if a newer release migrates or has migrated the database, and this one is supported. So processes of this
+ * release can restart during a rollout.
  *
- * @throws StartError if there is no URL, if the database cannot be reached or refuses the connection or a migration, or if it
- *   has migrations of other software. It is left unchanged, except for the migrations before the one that was refused.
+ * @throws StartError if there is no URL, if the database cannot be reached or refuses the connection or a migration, if it has
+ *   migrations of other software, if it does not support this release, or if a step gets no lock. Earlier steps remain.
  */
 export async function migrate(
   databaseUrl: string | undefined,
-  { onWait = logWait, remedy = 'set DATABASE_URL to an empty database' }: MigrateOptions = {},
+  {
+    onWait = logWait,
+    remedy = 'set DATABASE_URL to an empty database',
+    migrations = MIGRATIONS,
+    release = RELEASE,
+    lockRetry,
+  }: MigrateOptions = {},
 ): Promise<void> {
-  if (!databaseUrl) {
-    throw new StartError(
-      'DATABASE_URL is required; set it to a PostgreSQL database, such as postgres://user:password@localhost/registry.',
-    );
-  }
-  const session = new WatchedClient({ connectionString: databaseUrl });
-  await connect(session);
-  try {
-    await takeLock(session, onWait);
-    if (await hasOtherMigrations(session)) {
-      throw new StartError(
-        `The database has migrations of an earlier version or of other software, so it cannot be migrated: ${remedy}.`,
-      );
-    }
-    const source = new DataSource({
-      type: 'postgres',
-      url: databaseUrl,
-      migrations: MIGRATIONS,
-      migrationsTableName: MIGRATIONS_TABLE,
-      migrationsTransactionMode: 'each',
-      // the default prints failures to the console, in addition to throwing them
-      logger: 'debug',
-      installExtensions: false,
-      poolSize: 1,
-    });
-    await source.initialize();
-    try {
-      await source.runMigrations();
-    } finally {
-      await source.destroy();
-    }
-    await migrateQueues(session);
-  } catch (error) {
-    throw refusalOf(error) ?? error;
-  } finally {
-    await session.end();
-  }
+  await withSession(databaseUrl, async (client, url) => {
+    const schema = new SchemaRepository(client, release);
+    const state = await lockToMigrate(client, schema, release, { onWait, remedy });
+    if (state === null) return;
+    const session = new MigrationSession(client, url, lockRetry);
+    await applyBaselines(session, schema, state);
+    if (state.release !== release) await schema.recordRelease();
+    const steps = stepsOf(migrations).filter(({ name }) => !state.applied.has(name));
+    if (steps.length > 0) await new StepRunner(session, schema).run(steps);
+    await migrateQueues(client);
+  });
 }
 
-async function connect(session: Client): Promise<void> {
-  try {
-    await session.connect();
-  } catch (error) {
-    const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
-    throw new StartError(connectFailure(first as Error), { cause: error });
-  }
-}
-
-function connectFailure(error: Error): string {
-  const { message } = error;
-  if (error instanceof DatabaseError) {
-    // with another code, such as 53300 for too many connections, the URL is right
-    const remedy = WRONG_URL.test(error.code ?? '') ? '; check DATABASE_URL' : '';
-    return `The database refuses the connection (${message})${remedy}.`;
-  }
-  return 'syscall' in error
-    ? `The database cannot be reached (${message}); check DATABASE_URL, and that its server is running.`
-    : `The connection to the database failed (${message}); check DATABASE_URL.`;
-}
-
-/** Returns the error for the operator if the role lacks a privilege. */
-function refusalOf(error: unknown): StartError | undefined {
-  const { code, message } = error as DatabaseError;
-  if (code !== INSUFFICIENT_PRIVILEGE) return undefined;
-  return new StartError(
-    `The role in DATABASE_URL may not migrate the database (${message}); use the role that owns the database and its tables, or allow this one to create tables and schemas.`,
-    { cause: error },
-  );
-}
-
-async function takeLock(session: Client, onWait: (seconds: number) => void): Promise<void> {
+/**
+ * Waits for the lock for migrations. Polls for it, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY`
+ * waiting forever.
+ *
+ * @returns the state of the database; null if a newer release migrates it or has migrated it
+ */
+async function lockToMigrate(
+  client: Client,
+  schema: SchemaRepository,
+  release: string,
+  { onWait, remedy }: Required<Pick<MigrateOptions, 'onWait' | 'remedy'>>,
+): Promise<SchemaState | null> {
   const start = performance.now();
-  for (let reports = 0; !(await tryLock(session)); await delay(POLL_MS)) {
+  for (let reports = 0; ; await delay(POLL_MS)) {
+    const isLocked = await tryLock(client);
+    const state = await readSupported(schema, release, remedy);
+    if (state.release !== null && compareReleases(state.release, release) > 0) {
+      rootLogger.info({ schema_release: state.release, release }, 'a newer release migrates the database');
+      return null;
+    }
+    if (isLocked) return state;
     const waited = performance.now() - start;
     if (waited < reports * REPORT_MS) continue;
     reports++;
@@ -123,22 +93,43 @@ async function takeLock(session: Client, onWait: (seconds: number) => void): Pro
   }
 }
 
-async function tryLock(session: Client): Promise<boolean> {
-  const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+async function tryLock(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
     MIGRATION_LOCK,
   ]);
   return rows[0]?.locked === true;
 }
 
-/** Tells whether migrations are recorded, but not the first one. A newer version may have recorded more than this one has. */
-async function hasOtherMigrations(session: Client): Promise<boolean> {
-  const { rows: tables } = await session.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [
-    MIGRATIONS_TABLE,
-  ]);
-  if (tables.length === 0) return false;
-  const { rows } = await session.query<{ is_other: boolean | null }>(
-    `SELECT NOT bool_or(name = $1) AS is_other FROM ${MIGRATIONS_TABLE}`,
-    [MIGRATIONS[0]!.name],
-  );
-  return rows[0]?.is_other === true;
+/** Reads the state of a database. Throws a StartError if it is of other software, or does not support this release. */
+export async function readSupported(
+  schema: SchemaRepository,
+  release: string,
+  remedy: string,
+): Promise<SchemaState> {
+  const state = await schema.read();
+  if (state.origin === 'other' || (state.origin === 'service' && !state.applied.has(BASELINES[0]!.name))) {
+    throw new StartError(
+      `The database has migrations of an earlier version or of other software, so it cannot be migrated: ${remedy}.`,
+    );
+  }
+  if (state.oldestRelease !== null && compareReleases(release, state.oldestRelease) < 0) {
+    throw new StartError(unsupportedRelease(release, state.oldestRelease, state.release!));
+  }
+  return state;
+}
+
+async function applyBaselines(
+  session: MigrationSession,
+  schema: SchemaRepository,
+  { applied }: SchemaState,
+): Promise<void> {
+  const missing = BASELINES.filter(({ name }) => !applied.has(name));
+  if (missing.length === 0) return;
+  await schema.createTable();
+  for (const baseline of missing) {
+    await session.transaction(async () => {
+      await new baseline().up(session.client);
+      await schema.record(baseline.name);
+    });
+  }
 }

@@ -186,7 +186,7 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
       },
       models: {
         path: '/model/v1/models',
-        body: (name) => ({ workspace_id, name, targets: [{ provider_id, model: 'gpt-test' }] }),
+        body: (name) => ({ workspace_id, name, targets: [{ provider_id, upstream_model: 'gpt-test' }] }),
         rows: ['models', 'name'],
       },
       datasets: {

@@ -1,16 +1,23 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Heartbeat, PROCESS_KIND } from './heartbeat';
 import { LiveProcessRepository, type ProcessKind } from './live-process.repository';
 
-/** Records that the process runs. Exports the list of running processes. */
+/** Provides the list of running processes to all modules. */
+@Global()
+@Module({ providers: [LiveProcessRepository], exports: [LiveProcessRepository] })
+class LiveProcessesModule {}
+
+/**
+ * Records that the process runs. It is not global, because Nest stops global modules last, and in no useful order: the database
+ * would be closed before the process deletes its row.
+ */
 @Module({})
 export class HeartbeatModule {
   static forRoot(kind: ProcessKind): DynamicModule {
     return {
       module: HeartbeatModule,
-      global: true,
-      providers: [Heartbeat, LiveProcessRepository, { provide: PROCESS_KIND, useValue: kind }],
-      exports: [LiveProcessRepository],
+      imports: [LiveProcessesModule],
+      providers: [Heartbeat, { provide: PROCESS_KIND, useValue: kind }],
     };
   }
 }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { HEALTH, runAs } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { RELEASE } from '#platform/release';
+import { StartError } from '#platform/process';
+import { compareReleases, RELEASE, unsupportedRelease } from '#platform/release';
 import { LiveProcessRepository, type ProcessKind } from './live-process.repository';
 
 export const PROCESS_KIND = 'heartbeat:process-kind';
@@ -23,8 +24,15 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     @Inject(PROCESS_KIND) private readonly kind: ProcessKind,
   ) {}
 
-  onApplicationBootstrap(): Promise<void> {
-    return this.beat();
+  /**
+   * Records the process, and then checks that the database supports its release. In this order, a migration that ends the
+   * support either sees the process or is seen by it.
+   */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.beat();
+    const { oldest, newest } = await this.processes.supportedReleases();
+    if (compareReleases(RELEASE, oldest) < 0)
+      throw new StartError(unsupportedRelease(RELEASE, oldest, newest));
   }
 
   async onApplicationShutdown(): Promise<void> {

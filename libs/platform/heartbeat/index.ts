@@ -1,3 +1,8 @@
 export { Heartbeat } from './heartbeat';
 export { HeartbeatModule } from './heartbeat.module';
-export { type LiveProcess, type ProcessKind, LiveProcessRepository } from './live-process.repository';
+export {
+  ALIVE_SECONDS,
+  type LiveProcess,
+  type ProcessKind,
+  LiveProcessRepository,
+} from './live-process.repository';

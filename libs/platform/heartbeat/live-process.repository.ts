@@ -13,7 +13,7 @@ export interface LiveProcess {
 }
 
 /** Seconds after its last heartbeat for which a process counts as running. */
-const ALIVE_SECONDS = 30;
+export const ALIVE_SECONDS = 30;
 
 /** The processes that use the database. */
 @Injectable()
@@ -33,6 +33,17 @@ export class LiveProcessRepository {
   /** Deletes a process that stops. */
   async delete(processId: string): Promise<void> {
     await this.database.query(sql`DELETE FROM live_processes WHERE process_id = ${processId}`);
+  }
+
+  /**
+   * Returns the oldest release that can run on the database, and the newest one that has migrated it. Waits for a migration
+   * that is raising the oldest one.
+   */
+  async supportedReleases(): Promise<{ oldest: string; newest: string }> {
+    const [row] = await this.database.query<{ oldest: string; newest: string }>(
+      sql`SELECT oldest_release AS oldest, schema_release AS newest FROM installation FOR SHARE`,
+    );
+    return row!;
   }
 
   /** Lists the processes that have had a heartbeat within 30 s. */

@@ -24,7 +24,10 @@ export class Platform1795824000000 extends SqlMigration {
     -- One row about this installation.
     CREATE TABLE installation (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-      installation_id uuid NOT NULL DEFAULT gen_random_uuid()
+      installation_id uuid NOT NULL DEFAULT gen_random_uuid(),
+      -- the newest release that has migrated the database, and the oldest that can run on it
+      schema_release text NOT NULL DEFAULT '0.0.0',
+      oldest_release text NOT NULL DEFAULT '0.0.0'
     );
     INSERT INTO installation DEFAULT VALUES;
 
@@ -35,6 +38,18 @@ export class Platform1795824000000 extends SqlMigration {
       release text NOT NULL,
       started_at timestamptz NOT NULL,
       seen_at timestamptz NOT NULL
+    ) WITH (fillfactor = 50);
+
+    -- The progress of the backfills of migrations.
+    CREATE TABLE backfills (
+      -- the step of the migration
+      name text PRIMARY KEY,
+      -- the key of the last row of the last batch, as texts
+      position jsonb,
+      rows_done bigint NOT NULL DEFAULT 0,
+      rows_estimated bigint NOT NULL,
+      started_at timestamptz NOT NULL DEFAULT now(),
+      finished_at timestamptz
     ) WITH (fillfactor = 50);
 
     -- The first response to each request with an Idempotency-Key, kept for 24 hours. Written in the transaction of the

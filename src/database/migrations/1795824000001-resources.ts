@@ -1,6 +1,5 @@
-import type { QueryRunner } from 'typeorm';
 import { StartError } from '#platform/process';
-import { SqlMigration } from './sql-migration';
+import { SqlMigration, type SqlRunner } from './sql-migration';
 
 /** All three are trusted: any role with CREATE on the database may create them, if they are installed on the server. */
 const EXTENSIONS = ['pg_trgm', 'btree_gin', 'cube'];
@@ -16,7 +15,7 @@ const LEXEMES_MAX = 16;
 
 /** Tables that all resources share: the audit log, and the search index of `POST /registry/v1/search`. */
 export class Resources1795824000001 extends SqlMigration {
-  override async up(runner: QueryRunner): Promise<void> {
+  override async up(runner: SqlRunner): Promise<void> {
     for (const name of EXTENSIONS) await createExtension(runner, name);
     await super.up(runner);
   }
@@ -250,7 +249,7 @@ export class Resources1795824000001 extends SqlMigration {
   `;
 }
 
-async function createExtension(runner: QueryRunner, name: string): Promise<void> {
+async function createExtension(runner: SqlRunner, name: string): Promise<void> {
   try {
     await runner.query(`CREATE EXTENSION IF NOT EXISTS ${name}`);
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Migration } from './migration';
 import { Platform1795824000000 } from './1795824000000-platform';
 import { Resources1795824000001 } from './1795824000001-resources';
 import { RegistryAccounts1795824000002 } from './1795824000002-registry-accounts';
@@ -18,11 +19,8 @@ import { EvaluationAnnotation1795824000016 } from './1795824000016-evaluation-an
 import { Store1795824000017 } from './1795824000017-store';
 import { McpEndpoint1795824000018 } from './1795824000018-mcp-endpoint';
 
-/**
- * Every migration, in the order in which they run: one baseline for each area or part, from the lowest floor up, and then the
- * changes. Never edit a migration that has shipped. To change the schema, add a migration at the end.
- */
-export const MIGRATIONS = [
+/** Create the schema in an empty database: one for each area or part, from the lowest floor up. */
+export const BASELINES = [
   Platform1795824000000,
   Resources1795824000001,
   RegistryAccounts1795824000002,
@@ -43,3 +41,6 @@ export const MIGRATIONS = [
   Store1795824000017,
   McpEndpoint1795824000018,
 ];
+
+/** The changes since the baselines, in the order in which they run. To change the schema, add a migration at the end. */
+export const MIGRATIONS: readonly Migration[] = [];

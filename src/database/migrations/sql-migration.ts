@@ -1,15 +1,14 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+/** Runs SQL text on one connection. */
+export interface SqlRunner {
+  query(sql: string): Promise<unknown>;
+}
 
-/** A migration that consists of SQL. It runs in one transaction, together with the row that records it. */
-export abstract class SqlMigration implements MigrationInterface {
+/** A baseline: SQL that creates a part of the schema in an empty database, in one transaction. */
+export abstract class SqlMigration {
   protected abstract readonly sql: string;
 
-  async up(runner: QueryRunner): Promise<void> {
+  async up(runner: SqlRunner): Promise<void> {
     await runner.query(this.sql);
-  }
-
-  down(): Promise<never> {
-    return Promise.reject(new Error('Migrations only go forward. To go back, restore a backup.'));
   }
 }
 

@@ -5,6 +5,7 @@ import { TenantTables } from '../../../src/resources/erasure/tenant-tables.repos
 /** Tables that hold nothing of a tenant, or that an erasure clears in another way. */
 const OTHERS: Readonly<Record<string, string>> = {
   migrations: 'the applied migrations',
+  backfills: 'the progress of migrations',
   installation: 'one row about the installation',
   live_processes: 'the processes of the installation',
   signing_keys: 'the keys of the installation',

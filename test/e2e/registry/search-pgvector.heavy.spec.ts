@@ -3,7 +3,6 @@ import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin';
 import { cube } from '@electric-sql/pglite/contrib/cube';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { vector } from '@electric-sql/pglite-pgvector';
-import type { QueryRunner } from 'typeorm';
 import { expandRoles, type OrgScope, orgScope } from '#platform/auth';
 import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
@@ -72,7 +71,7 @@ describe('vector search with pgvector', () => {
   beforeAll(async () => {
     pglite = await PGlite.create({ extensions: { vector, btree_gin, pg_trgm, cube } });
     database = new PgliteDatabase(pglite);
-    const runner = { query: (text: string) => pglite.exec(text) } as unknown as QueryRunner;
+    const runner = { query: (text: string) => pglite.exec(text) };
     await new Platform1795824000000().up(runner);
     await new Resources1795824000001().up(runner);
     const index = new SearchIndex({} as Environment, new SearchIndexRepository());

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ApiClient, ownApp, newOrganization } from '#testing';
-import { ChecklistItems1795910400000 } from '../../../examples/adding-a-resource/checklist-items.migration';
+import { CHECKLIST_ITEMS } from '../../../examples/adding-a-resource/checklist-items.migration';
+import { migrate } from '../../../src/database/migrate';
 import { ChecklistModule } from '../../../examples/adding-a-resource/checklist.module';
 
 /** The example of docs/guides/adding-a-resource.md, as a part of the service. */
@@ -11,9 +12,7 @@ describe('a resource that a developer adds', () => {
   let workspace_id: string;
 
   beforeAll(async () => {
-    const runner = app.database.dataSource.createQueryRunner();
-    await new ChecklistItems1795910400000().up(runner);
-    await runner.release();
+    await migrate(app.databaseUrl, { migrations: [CHECKLIST_ITEMS], release: CHECKLIST_ITEMS.release });
     const org = await newOrganization(app);
     workspace_id = org.workspaceId;
     evaluator = new ApiClient(app.url, await org.token('evaluator'), workspace_id);
