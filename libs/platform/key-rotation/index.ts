@@ -1,0 +1,2 @@
+export { KeyRotation, type RotatedColumn } from './key-rotation';
+export { KeyRotationModule } from './key-rotation.module';
