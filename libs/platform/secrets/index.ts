@@ -1,4 +1,4 @@
-export { sealInstallationSecretWith } from './installation-secret';
+export { openInstallationSecret, sealInstallationSecretWith } from './installation-secret';
 export { InstallationSecretRepository } from './installation-secret.repository';
 export { KeyRing } from './key-ring';
 export { SealedColumn, type SecretUse } from './sealed-column';

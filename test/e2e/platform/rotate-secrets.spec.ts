@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { RotatedColumn } from '#platform/key-rotation';
 import { SecretBox } from '#platform/secrets';
 import { createTestApp, createTestDatabase, type TestApp, type TestDatabase, TestIssuer } from '#testing';
-import type { RotatedColumn } from '../../../libs/platform/key-rotation';
 import { PROVIDER_SECRET } from '../../../src/model-gateway';
 import { SEALED_COLUMNS as columns } from '../../../src/sealed-columns';
 import {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Environment } from '#platform/config';
 import { Heartbeat, LiveProcessRepository } from '#platform/heartbeat';
-import { KeyRotation } from '#platform/key-rotation';
+import { KeyRotation, SealedSecretRepository } from '#platform/key-rotation';
 import { InstallationSecretRepository, KeyRing, SecretBox } from '#platform/secrets';
 import { type Answer, newOrganization, type TestApp, type TestOrganization } from '#testing';
-import { SealedSecretRepository } from '../../../libs/platform/key-rotation/sealed-secret.repository';
 import { PROVIDER_SECRET } from '../../../src/model-gateway';
 import { OrgSigningService } from '../../../src/registry';
 import { SEALED_COLUMNS } from '../../../src/sealed-columns';
