@@ -62,7 +62,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     try {
       await beating;
     } catch (error) {
-      if (error instanceof StartError) throw error;
+      if (error instanceof StartError && !this.isStopped) throw error;
       rootLogger.warn({ err: error }, 'a heartbeat failed');
     }
     if (this.isStopped) return;
