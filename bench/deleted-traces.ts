@@ -5,6 +5,4 @@ import { TombstoneRepository } from '../src/telemetry/deletion/tombstone.reposit
 
 /** Returns the memory of deleted traces, which is empty because its key is new. */
 export const noDeletedTraces = (): DeletedTraces =>
-  new DeletedTraces(
-    new TombstoneRepository(new SecretKeys({ SECRETS_KEY: randomBytes(32).toString('base64') })),
-  );
+  new DeletedTraces(new TombstoneRepository(new SecretKeys(randomBytes(32))));

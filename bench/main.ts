@@ -20,6 +20,7 @@ import { masking } from './cases/masking';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
 import { codeTargets, noopScorer, requestRuns, scoreBatch } from './cases/scoring';
+import { rotateSecrets } from './cases/secrets';
 import { searchRegistry } from './cases/search';
 import { singleCreates } from './cases/single-creates';
 import { readTraces } from './cases/trace-reads';
@@ -83,7 +84,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
 };
 
 /** Benchmarks that start their own services. They run only if they are named. */
-const SEPARATE: Record<string, () => Promise<void>> = { attacks };
+const SEPARATE: Record<string, () => Promise<void>> = { attacks, 'rotate-secrets': rotateSecrets };
 
 /** Runs the benchmarks named on the command line, or all of {@link CASES}. */
 async function main(names: string[]): Promise<void> {

@@ -10,17 +10,20 @@ const PROCESSES = {
   worker: 'worker',
   migrate: 'migrate',
   bootstrap: 'bootstrap',
+  'rotate-secrets': 'rotate-secrets',
 };
-const USAGE = `Usage: agent-registry-service [api | worker | migrate [--plan] | bootstrap [--new-key]]
+const USAGE = `Usage: agent-registry-service
+    [api | worker | migrate [--plan] | bootstrap [--new-key] | rotate-secrets]
 
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
 
-Commands. All need DATABASE_URL, and all but migrate also need SECRETS_KEY:
-  api        serves the API on PORT
-  worker     runs the jobs of the API
-  migrate    migrates the database to the schema of this release (--plan: prints the steps instead)
-  bootstrap  creates the first organization, and prints its ids and its API key (--new-key: a new key)
+Commands. All need DATABASE_URL, and all but migrate also need SECRETS_KEYS:
+  api             serves the API on PORT
+  worker          runs the jobs of the API
+  migrate         migrates the database to the schema of this release (--plan: prints the steps instead)
+  bootstrap       creates the first organization, and prints its ids and its API key (--new-key: a new key)
+  rotate-secrets  re-encrypts the stored secrets with the first key of SECRETS_KEYS
 `;
 
 const root = new URL('..', import.meta.url);

@@ -3,6 +3,7 @@ import { AuthModule } from '#platform/auth';
 import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HeartbeatModule } from '#platform/heartbeat';
+import { KeyRotationModule } from '#platform/key-rotation';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
@@ -70,6 +71,7 @@ export class ApiModule {
         ...API_AREAS,
         ...areas,
         ...(withWorker ? WORKER_AREAS : []),
+        ...(isOnlyProcess ? [KeyRotationModule] : []),
       ],
     };
   }

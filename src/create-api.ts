@@ -5,7 +5,7 @@ import type { Environment } from '#platform/config';
 import { configureHttp, mountEndpoint, ServiceAdapter } from '#platform/http';
 import { JsonLogger } from '#platform/logging';
 import { StartError } from '#platform/process';
-import { checkSecretsKey } from '#platform/secrets';
+import { KeyRing } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
 import { ApiProxyEndpoint, PROXY_PATHS, PROXY_PREFIX } from './api-proxy';
 import { CALL_PATHS, CALL_OPERATIONS, GatewayEndpoint } from './model-gateway';
@@ -18,7 +18,7 @@ export async function createApi(
 ): Promise<NestExpressApplication> {
   // an invalid configuration stops the start before any connection is opened
   await checkIssuers(environment);
-  checkSecretsKey(environment);
+  new KeyRing(environment); // checks the keys
   const adapter = new ServiceAdapter(environment.ANSWER_STALL_MS);
   const app = await NestFactory.create<NestExpressApplication>(
     ApiModule.forRoot(environment, options),

@@ -18,15 +18,15 @@ interface BootstrapFile {
 }
 
 /**
- * Returns the installation's `SECRETS_KEY` from `DATA_DIR/secrets.key`, and creates it on the first start. Processes that
- * start at the same time all use the key that was written first, because secrets sealed with another key would be lost.
+ * Returns the installation's `SECRETS_KEYS` from `DATA_DIR/secrets.key`, which has one key in each line, newest first. Creates it
+ * with one key on the first start. Processes that start at the same time all use the key that was written first.
  *
  * @throws StartError if the file contains something else
  */
-export async function ensureSecretsKey(directory: string): Promise<string> {
+export async function ensureSecretsKeys(directory: string): Promise<string[]> {
   const file = path.join(directory, 'secrets.key');
   const stored = await readOrNull(file);
-  if (stored !== null) return validKey(stored, file);
+  if (stored !== null) return validKeys(stored, file);
   const draft = await writeDraft(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   try {
     await link(draft, file); // unlike rename, never replaces a file
@@ -35,14 +35,14 @@ export async function ensureSecretsKey(directory: string): Promise<string> {
   } finally {
     await rm(draft, { force: true });
   }
-  return validKey(await readFile(file, 'utf8'), file);
+  return validKeys(await readFile(file, 'utf8'), file);
 }
 
-function validKey(content: string, file: string): string {
-  const key = content.trim();
-  if (Buffer.from(key, 'base64').length === KEY_BYTES) return key;
+function validKeys(content: string, file: string): string[] {
+  const keys = content.trim().split(/\s+/);
+  if (keys.every((key) => Buffer.from(key, 'base64').length === KEY_BYTES)) return keys;
   throw new StartError(
-    `${file} does not contain ${KEY_BYTES} bytes in base64; restore it from a backup, because the stored secrets cannot be decrypted without it.`,
+    `${file} does not contain keys of ${KEY_BYTES} bytes in base64, one in each line; restore it from a backup, because the stored secrets cannot be decrypted without it.`,
   );
 }
 

@@ -7,13 +7,17 @@ import path from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
+import type { KeyRotation } from '#platform/key-rotation';
 import { setLogLevel } from '#platform/logging';
 import { endWith, printEnd, start, StartError, stopOnSignal } from '#platform/process';
+import type { SealedColumn } from '#platform/secrets';
 
 /** Loads the modules of the application, which takes about a second. */
 const loadApplication = async () => ({
   ...(await import('./create-api.js')),
   ...(await import('./database/migrate.js')),
+  ...(await import('./sealed-columns.js')),
+  ...(await import('#platform/key-rotation')),
   ...(await import('./standalone-files.js')),
 });
 
@@ -42,7 +46,8 @@ start(async () => {
         // the modules are loaded once: the call below waits for them, and reports a failure
         whileStarting: () => void loadApplication().catch(() => undefined),
       });
-  const { createApi, ensureBootstrap, ensureSecretsKey, listen, migrate } = await loadApplication();
+  const { createApi, ensureBootstrap, ensureSecretsKeys, KeyRotation, listen, migrate, SEALED_COLUMNS } =
+    await loadApplication();
   environment.DATABASE_URL ??= postgres!.url;
   let app: NestExpressApplication | undefined;
   stopOnSignal(async () => {
@@ -53,7 +58,7 @@ start(async () => {
 
   try {
     // after the embedded PostgreSQL has claimed the directory for this process
-    environment.SECRETS_KEY ??= await ensureSecretsKey(directory);
+    if (!environment.SECRETS_KEY) environment.SECRETS_KEYS ??= await ensureSecretsKeys(directory);
     await migrate(
       environment.DATABASE_URL,
       postgres
@@ -63,6 +68,8 @@ start(async () => {
         : {},
     );
     app = await createApi(environment, { withWorker: true, isOnlyProcess: postgres !== null });
+    // before it serves, so that an operator of the embedded database need not find its URL for rotate-secrets
+    if (postgres) await rotateIfDue(app.get(KeyRotation, { strict: false }), SEALED_COLUMNS);
     await listen(app, environment);
     const baseUrl = baseUrlOf(environment, app);
     const file = await ensureBootstrap(app, directory, baseUrl);
@@ -71,11 +78,22 @@ start(async () => {
     print(`  ${curlLine(baseUrl, file)}`);
   } catch (error) {
     if (stopping) return; // the error is a consequence of the shutdown
+    // the sentence is sufficient: connections that are still open would log the end of the database
+    if (error instanceof StartError) setLogLevel('silent');
     await app?.close();
     await postgres?.stop();
     throw error;
   }
 }, reportEnd);
+
+/** Re-encrypts all secrets if `secrets.key` has a new first line. */
+async function rotateIfDue(rotation: KeyRotation, columns: readonly SealedColumn[]): Promise<void> {
+  if (!(await rotation.isDue())) return;
+  const key = await rotation.run({ columns, isOnlyProcess: true });
+  print(
+    `All secrets are encrypted with the key ${key} now. Remove the other keys from secrets.key in DATA_DIR.`,
+  );
+}
 
 /** Reports a file in DATA_DIR that this user may not open in one sentence, because it may belong to another user. */
 function reportEnd(error: unknown): void {

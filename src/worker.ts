@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { readEnvironment } from '#platform/config';
 import { JsonLogger, rootLogger, setLogLevel } from '#platform/logging';
 import { start, stopOnSignal } from '#platform/process';
-import { checkSecretsKey } from '#platform/secrets';
+import { KeyRing } from '#platform/secrets';
 import { migrate } from './database/migrate';
 import { WorkerModule } from './worker.module';
 
@@ -13,7 +13,7 @@ import { WorkerModule } from './worker.module';
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
-  checkSecretsKey(environment);
+  new KeyRing(environment); // checks the keys
   await migrate(environment.DATABASE_URL);
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment), {
     abortOnError: false,

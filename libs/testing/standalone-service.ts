@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -80,7 +79,7 @@ export class StandaloneService {
       ...options.env,
       DATABASE_URL: options.databaseUrl ?? postgres!.url,
       DATA_DIR: directory,
-      SECRETS_KEY: randomBytes(32).toString('base64'),
+      SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'), // the same for all services on one database
       PORT: '0',
       HOST: '127.0.0.1',
     };

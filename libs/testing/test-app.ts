@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -112,7 +111,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       LOCK_TIMEOUT_MS: '30000', // for tests that hold a lock while a slow machine prepares the next step
       EVENT_LOOP_DELAY_LIMIT_MS: '60000', // the clients of a test delay the same event loop
       STORAGE_URL: pathToFileURL(storage).href,
-      SECRETS_KEY: randomBytes(32).toString('base64'),
+      SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'), // the same for all processes on one database
       LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
       AUTH_ISSUERS: JSON.stringify([issuer.entry(), ...(options.issuers ?? [])]),
       ...options.env,

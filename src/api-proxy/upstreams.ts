@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OutboundHttp } from '#platform/outbound';
 import { problem } from '#platform/problem';
-import { SealedSecretError } from '#platform/secrets';
 import { ApiDirectory, type ApiTarget } from '../registry';
 import { dashedName } from './proxy-headers';
 
@@ -60,16 +59,7 @@ export class Upstreams {
   }
 
   private secretOf(api: ApiTarget): string {
-    let secret: string | null;
-    try {
-      secret = this.apis.secretOf(api);
-    } catch (error) {
-      if (!(error instanceof SealedSecretError)) throw error;
-      throw problem.unavailable(
-        'The credential of this API cannot be decrypted, because SECRETS_KEY has changed. Set its `auth` again.',
-        { cause: error },
-      );
-    }
+    const secret = this.apis.secretOf(api);
     if (secret !== null) return secret;
     throw problem.unavailable('This API has no credential yet. Set its `auth.value`.');
   }

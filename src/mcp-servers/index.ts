@@ -2,6 +2,7 @@ export { ToolCaller, type ToolCall, type ToolCallResult } from './connection/too
 export { McpServersHttpModule } from './mcp-servers.http.module';
 export { McpServersModule } from './mcp-servers.module';
 export { McpServersWorkerModule } from './mcp-servers.worker.module';
+export { SERVER_SECRET, SERVER_URL_SECRETS } from './servers/server.entity';
 export { HEALTH_STATUSES } from './servers/server-health';
 export { ServerListQueryDto } from './servers/server.dto';
 export { ServerDirectory } from './servers/server-directory';

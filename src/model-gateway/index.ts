@@ -23,3 +23,4 @@ export { ModelGatewayWorkerModule } from './model-gateway.worker.module';
 export { ModelGatewayHttpModule } from './model-gateway.http.module';
 export { ModelGatewayModule } from './model-gateway.module';
 export { type CalledModel, type CalledProvider, ModelDirectory } from './models/model-directory';
+export { PROVIDER_SECRET } from './providers/provider.entity';

@@ -138,7 +138,7 @@ describe('the compose file', () => {
     const variables = readEnvFile('docker/.env.example').filter(({ isSet }) => isSet);
     expect(variables.map(({ name, value }) => [name, value])).toEqual([
       ['POSTGRES_PASSWORD', ''],
-      ['SECRETS_KEY', ''],
+      ['SECRETS_KEYS', ''],
     ]);
     const text = readText('docker/compose.yaml');
     for (const { name } of variables) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { until } from '#testing';
 import { closedDirectory, endNodes, NodeWithServer, serverPid } from './embedded-postgres.harness';
@@ -32,6 +33,50 @@ describe('the standalone process', () => {
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     return { child, output: () => output, exited: once(child, 'exit') };
   }
+
+  it('re-encrypts its secrets when secrets.key has a new first line, and does not start without a key in use', async () => {
+    const file = path.join(directory, 'secrets.key');
+    const stop = async ({ child, exited }: ReturnType<typeof startStandalone>): Promise<void> => {
+      child.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+    };
+    const keyWorks = async (): Promise<boolean> => {
+      const text = readFileSync(path.join(directory, 'bootstrap.json'), 'utf8');
+      const { api_key, base_url } = JSON.parse(text) as { api_key: string; base_url: string };
+      const tokens = await fetch(`${base_url}/registry/v1/tokens`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ api_key }),
+      });
+      return tokens.ok;
+    };
+    const first = startStandalone();
+    await until(() => first.output().includes('Try it:'));
+    expect(await keyWorks()).toBe(true); // creates a signing key
+    await stop(first);
+
+    const [older, newer] = [readFileSync(file, 'utf8').trim(), randomBytes(32).toString('base64')];
+    writeFileSync(file, `${newer}\n${older}\n`);
+    const second = startStandalone();
+    await until(() => second.output().includes('Try it:'));
+    expect(second.output()).toContain('Remove the other keys from secrets.key in DATA_DIR.');
+    expect(await keyWorks()).toBe(true);
+    await stop(second);
+
+    writeFileSync(file, `${older}\n`);
+    const wrong = startStandalone();
+    expect(await wrong.exited).toEqual([1, null]);
+    expect(wrong.output()).toMatch(
+      /^The secrets in the database are encrypted with the key .* DATA_DIR .*\n$/,
+    );
+
+    writeFileSync(file, `${newer}\n`);
+    const last = startStandalone();
+    await until(() => last.output().includes('Try it:'));
+    expect(last.output()).not.toContain('Remove the other keys');
+    expect(await keyWorks()).toBe(true);
+    await stop(last);
+  }, 300_000);
 
   it('creates no key in a directory that is in use', async () => {
     const database = path.join(directory, 'postgres');

@@ -13,7 +13,9 @@ import { listen } from '../../src/create-api';
 import { MIGRATION_LOCK } from '../../src/database/migrate';
 import { childrenOf, CONTAINER, describeWithContainers } from './embedded-postgres.harness';
 
-const ENTRIES = ['standalone', 'main', 'worker', 'migrate', 'bootstrap'];
+const SECRETS_KEY = randomBytes(32).toString('base64');
+
+const ENTRIES = ['standalone', 'main', 'worker', 'migrate', 'bootstrap', 'rotate-secrets'];
 
 /** Processes that send their own traces. Tracing must load before the modules that it patches. */
 const TRACED: Record<string, string> = { main: 'api', worker: 'worker', standalone: 'standalone' };
@@ -48,7 +50,7 @@ describe('a process that starts', () => {
         PATH: process.env.PATH,
         DATABASE_URL: database.url,
         DATA_DIR: dataDir,
-        SECRETS_KEY: randomBytes(32).toString('base64'),
+        SECRETS_KEY,
         PORT: '0',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,7 +107,7 @@ describe('a process that starts', () => {
       const env = {
         DATABASE_URL: migrated.url,
         DATA_DIR: dataDir,
-        SECRETS_KEY: randomBytes(32).toString('base64'),
+        SECRETS_KEY,
         HOST: '127.0.0.1',
         PORT: '0',
         LOG_LEVEL: 'error',

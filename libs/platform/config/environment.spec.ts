@@ -51,6 +51,7 @@ describe('the environment', () => {
     ['REDIS_URL', 'localhost:6379'],
     ['PUBLIC_URL', 'registry'],
     ['SECRETS_KEY', 'short'],
+    ['SECRETS_KEYS', `${Buffer.alloc(32).toString('base64')},short`],
     ['EMBEDDINGS_BASE_URL', 'localhost:11434'],
     ['EMBEDDINGS_DIMENSIONS', '0'],
     ['OUTBOUND_ALLOW', '10.0.0.0/33'],
@@ -87,6 +88,15 @@ describe('the environment', () => {
     ['JUDGE_MAX_TOKENS', '100000', 'JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS.'],
   ])('states each rule once if %s is %s', (name, value, message) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(new StartError(message));
+  });
+
+  it('does not accept both a key and a ring of keys for the secrets', () => {
+    const key = Buffer.alloc(32).toString('base64');
+    expect(() => readEnvironment({ SECRETS_KEY: key, SECRETS_KEYS: key })).toThrow(
+      new StartError(
+        'SECRETS_KEY: cannot be set together with SECRETS_KEYS. Move its key into SECRETS_KEYS.',
+      ),
+    );
   });
 
   it('does not accept a model of the gateway for a provider of the installation', () => {

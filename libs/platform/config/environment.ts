@@ -10,6 +10,8 @@ import {
   number,
   oneOf,
   origins,
+  secretKey,
+  secretKeys,
   text,
   type Variable,
 } from './variable';
@@ -71,8 +73,13 @@ const VARIABLES = {
    */
   FILE_QUOTA_BYTES: bytes(1024, 1024 * 1024 * GIB),
 
-  /** 32 bytes in base64: the key for hashing API keys and encrypting stored secrets. `npm start` creates one in DATA_DIR. */
-  SECRETS_KEY: matching('must be 32 bytes in base64', /^[A-Za-z0-9+/_-]{43}=?$/),
+  /**
+   * The keys that encrypt stored secrets, 32 bytes in base64 each, separated by commas, newest first. `npm start` creates one in
+   * DATA_DIR.
+   */
+  SECRETS_KEYS: secretKeys(),
+  /** `SECRETS_KEYS` with a single key. */
+  SECRETS_KEY: secretKey(),
   /** JSON array of trusted token issuers; see docs/reference/authentication.md. Its reader validates it. */
   AUTH_ISSUERS: json().or([]),
   /** `aud` of the service's own tokens. */
@@ -315,6 +322,8 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
 function faultsBetween(environment: Environment): string[] {
   const { JUDGE_MAX_TOKENS, JUDGE_CONTEXT_TOKENS } = environment;
   const faults: string[] = [];
+  if (environment.SECRETS_KEY && environment.SECRETS_KEYS)
+    faults.push('SECRETS_KEY: cannot be set together with SECRETS_KEYS. Move its key into SECRETS_KEYS.');
   for (const user of ['JUDGE', 'EMBEDDINGS'] as const) {
     const { [`${user}_BASE_URL` as const]: url, [`${user}_MODEL` as const]: model } = environment;
     const isOfGateway = model?.startsWith('gateway:');

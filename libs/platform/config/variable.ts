@@ -100,6 +100,15 @@ export const ipRanges = () =>
     }
   });
 
+const SECRET_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
+
+/** A key of 32 bytes in base64. */
+export const secretKey = () => matching('must be 32 bytes in base64', SECRET_KEY);
+
+/** Keys of 32 bytes in base64. */
+export const secretKeys = () =>
+  listOf('keys of 32 bytes in base64', (value) => (SECRET_KEY.test(value) ? value : undefined));
+
 /** Origins of web pages. */
 export const origins = () =>
   listOf('origins such as https://app.example.com', (value) =>

@@ -1,4 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { SecretsModule } from '#platform/secrets';
 import { Heartbeat, PROCESS_KIND } from './heartbeat';
 import { LiveProcessRepository, type ProcessKind } from './live-process.repository';
 
@@ -16,7 +17,7 @@ export class HeartbeatModule {
   static forRoot(kind: ProcessKind): DynamicModule {
     return {
       module: HeartbeatModule,
-      imports: [LiveProcessesModule],
+      imports: [LiveProcessesModule, SecretsModule],
       providers: [Heartbeat, { provide: PROCESS_KIND, useValue: kind }],
     };
   }

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { HEALTH, runAs } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { StartError } from '#platform/process';
+import { endWith, StartError } from '#platform/process';
 import { compareReleases, RELEASE, unsupportedRelease } from '#platform/release';
+import { KeyRing } from '#platform/secrets';
 import { LiveProcessRepository, type ProcessKind } from './live-process.repository';
 
 export const PROCESS_KIND = 'heartbeat:process-kind';
@@ -11,7 +13,10 @@ export const PROCESS_KIND = 'heartbeat:process-kind';
 /** Time from the end of one heartbeat to the start of the next, in milliseconds. */
 const INTERVAL_MS = 5_000;
 
-/** Records in the database that this process runs, and with which release, until it stops. */
+/**
+ * Records in the database that this process runs, with which release, and which keys it holds, until it stops. Each heartbeat
+ * also tells the process which key seals secrets.
+ */
 @Injectable()
 export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly processId = randomUUID();
@@ -21,15 +26,19 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
 
   constructor(
     private readonly processes: LiveProcessRepository,
+    private readonly ring: KeyRing,
     @Inject(PROCESS_KIND) private readonly kind: ProcessKind,
   ) {}
 
   /**
    * Records the process, and then checks that the database supports its release. In this order, a migration that ends the
    * support either sees the process or is seen by it.
+   *
+   * @throws StartError if the release is too old, or if a key came into use after this process read its keys, which do not
+   *   include it
    */
   async onApplicationBootstrap(): Promise<void> {
-    await this.beat();
+    await this.beatAndSchedule();
     const { oldest, newest } = await this.processes.supportedReleases();
     if (compareReleases(RELEASE, oldest) < 0)
       throw new StartError(unsupportedRelease(RELEASE, oldest, newest));
@@ -42,14 +51,31 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.processes.delete(this.processId).catch(() => undefined); // it counts as running for another 30 s
   }
 
-  private async beat(): Promise<void> {
-    const { processId: process_id, kind } = this;
-    this.beating = runAs(HEALTH, () =>
-      this.processes
-        .beat({ process_id, kind, release: RELEASE })
-        .catch((error: unknown) => rootLogger.warn({ err: error }, 'a heartbeat failed')),
-    );
-    await this.beating;
-    if (!this.isStopped) this.timer = setTimeout(() => void this.beat(), INTERVAL_MS).unref();
+  /** Records one heartbeat. @throws StartError if the process does not hold the key that seals secrets */
+  async beat(): Promise<void> {
+    const sealingKey = await this.processes.beat({
+      process_id: this.processId,
+      kind: this.kind,
+      release: RELEASE,
+      host: hostname(),
+      pid: process.pid,
+      secrets_keys: this.ring.ids,
+      sealing_key: this.ring.sealingId,
+    });
+    this.ring.sealWith(sealingKey);
+  }
+
+  private async beatAndSchedule(): Promise<void> {
+    const beating = runAs(HEALTH, () => this.beat());
+    this.beating = beating.catch(() => undefined);
+    try {
+      await beating;
+    } catch (error) {
+      if (error instanceof StartError && !this.isStopped) throw error;
+      rootLogger.warn({ err: error }, 'a heartbeat failed');
+    }
+    if (this.isStopped) return;
+    // a process without the key cannot open new secrets; its next start says why
+    this.timer = setTimeout(() => void this.beatAndSchedule().catch(endWith), INTERVAL_MS).unref();
   }
 }

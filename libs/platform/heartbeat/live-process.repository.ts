@@ -10,6 +10,12 @@ export interface LiveProcess {
   kind: ProcessKind;
   /** The version of the service, such as `0.2.0`. */
   release: string;
+  host: string;
+  pid: number;
+  /** The ids of the keys of `SECRETS_KEYS` that it holds. */
+  secrets_keys: readonly string[];
+  /** The id of the key with which it seals secrets. */
+  sealing_key: string;
 }
 
 /** Seconds after its last heartbeat for which a process counts as running. */
@@ -20,14 +26,21 @@ export const ALIVE_SECONDS = 30;
 export class LiveProcessRepository {
   constructor(private readonly database: Database) {}
 
-  /** Records a heartbeat, and deletes processes that have not had one for a day. */
-  async beat({ process_id, kind, release }: LiveProcess): Promise<void> {
-    await this.database.query(
+  /**
+   * Records a heartbeat, and deletes processes that have not had one for a day. Returns the id of the key with which all
+   * processes have to seal secrets from now on.
+   */
+  async beat(live: LiveProcess): Promise<string> {
+    const [row] = await this.database.query<{ sealing_key: string }>(
       sql`WITH ended AS (DELETE FROM live_processes WHERE seen_at < now() - interval '1 day')
-        INSERT INTO live_processes AS known (process_id, kind, release, started_at, seen_at)
-        VALUES (${process_id}, ${kind}, ${release}, now(), now())
-        ON CONFLICT (process_id) DO UPDATE SET seen_at = excluded.seen_at`,
+        INSERT INTO live_processes
+          (process_id, kind, release, host, pid, secrets_keys, sealing_key, started_at, seen_at)
+        VALUES (${live.process_id}, ${live.kind}, ${live.release}, ${live.host}, ${live.pid},
+          ${live.secrets_keys}, ${live.sealing_key}, now(), now())
+        ON CONFLICT (process_id) DO UPDATE SET sealing_key = excluded.sealing_key, seen_at = excluded.seen_at
+        RETURNING (SELECT secret_sealed_by FROM installation) AS sealing_key`,
     );
+    return row!.sealing_key;
   }
 
   /** Deletes a process that stops. */
@@ -49,7 +62,7 @@ export class LiveProcessRepository {
   /** Lists the processes that have had a heartbeat within 30 s. */
   list(): Promise<LiveProcess[]> {
     return this.database.query<LiveProcess>(
-      sql`SELECT process_id, kind, release FROM live_processes
+      sql`SELECT process_id, kind, release, host, pid, secrets_keys, sealing_key FROM live_processes
         WHERE seen_at > now() - ${ALIVE_SECONDS} * interval '1 second' ORDER BY started_at`,
     );
   }

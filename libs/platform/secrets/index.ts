@@ -1,3 +1,7 @@
+export { openInstallationSecret, sealInstallationSecretWith } from './installation-secret';
+export { InstallationSecretRepository } from './installation-secret.repository';
+export { KeyRing } from './key-ring';
+export { SealedColumn, type SecretUse } from './sealed-column';
 export { SealedSecretError, SecretBox } from './secret-box';
-export { checkSecretsKey, SecretKeys } from './secret-keys';
+export { SecretKeys } from './secret-keys';
 export { SecretsModule } from './secrets.module';

@@ -1,18 +1,27 @@
 import { Module } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { openInstallationSecret } from './installation-secret';
+import { InstallationSecretRepository } from './installation-secret.repository';
+import { KeyRing } from './key-ring';
 import { SecretBox } from './secret-box';
 import { SecretKeys } from './secret-keys';
 
-/** Provides `SecretBox` and `SecretKeys`. */
+/** Provides the key ring, and what uses it. A process whose ring does not hold a key in use does not start. */
 @Module({
   providers: [
     {
-      provide: SecretKeys,
+      provide: KeyRing,
       inject: [Environment],
-      useFactory: (environment: Environment) => new SecretKeys(environment),
+      useFactory: (environment: Environment) => new KeyRing(environment),
     },
     SecretBox,
+    InstallationSecretRepository,
+    {
+      provide: SecretKeys,
+      inject: [InstallationSecretRepository, KeyRing, SecretBox],
+      useFactory: openInstallationSecret,
+    },
   ],
-  exports: [SecretKeys, SecretBox],
+  exports: [KeyRing, SecretBox, SecretKeys, InstallationSecretRepository],
 })
 export class SecretsModule {}

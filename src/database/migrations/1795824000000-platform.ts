@@ -1,4 +1,4 @@
-import { SqlMigration } from './sql-migration';
+import { sealedByColumn, SqlMigration } from './sql-migration';
 
 /** Letters of scripts that do not separate words by blanks: Chinese, Japanese, Thai, Lao, Burmese and Khmer. */
 const UNSPACED =
@@ -21,13 +21,22 @@ const SEARCHED_MAX = 64;
 /** What every area uses: the installation and its processes, idempotency keys, the job outbox, rate limits, objects in storage, and functions for searches. */
 export class Platform1795824000000 extends SqlMigration {
   protected readonly sql = `
+    -- The keys of SECRETS_KEYS with which any stored secret may be sealed, by their ids. Deleted by rotate-secrets.
+    CREATE TABLE secrets_keys (
+      key_id text COLLATE "C" PRIMARY KEY
+    );
+
     -- One row about this installation.
     CREATE TABLE installation (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
       installation_id uuid NOT NULL DEFAULT gen_random_uuid(),
       -- the newest release that has migrated the database, and the oldest that can run on it
       schema_release text NOT NULL DEFAULT '0.0.0',
-      oldest_release text NOT NULL DEFAULT '0.0.0'
+      oldest_release text NOT NULL DEFAULT '0.0.0',
+      -- The secret from which the keys of hashes are derived. Null before the first start. All processes seal with the key that
+      -- seals this secret.
+      secret text,
+      ${sealedByColumn('secret')}
     );
     INSERT INTO installation DEFAULT VALUES;
 
@@ -37,7 +46,12 @@ export class Platform1795824000000 extends SqlMigration {
       kind text NOT NULL,
       release text NOT NULL,
       started_at timestamptz NOT NULL,
-      seen_at timestamptz NOT NULL
+      seen_at timestamptz NOT NULL,
+      host text NOT NULL DEFAULT '',
+      pid integer NOT NULL DEFAULT 0,
+      -- the ids of the keys that it holds, and of the one that it seals with
+      secrets_keys text[] NOT NULL DEFAULT '{}',
+      sealing_key text NOT NULL DEFAULT ''
     ) WITH (fillfactor = 50);
 
     -- The progress of the backfills of migrations.

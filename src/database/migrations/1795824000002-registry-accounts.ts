@@ -1,4 +1,4 @@
-import { SqlMigration } from './sql-migration';
+import { sealedByColumn, SqlMigration } from './sql-migration';
 
 /** Organizations, workspaces and members, accounts and their keys, tokens, and the keys that sign. */
 export class RegistryAccounts1795824000002 extends SqlMigration {
@@ -137,7 +137,7 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       name text NOT NULL,
       -- the first characters, by which people recognize a key
       prefix text NOT NULL,
-      -- HMAC-SHA-256, so that the key can neither be read nor guessed without SECRETS_KEY; authentication looks it up
+      -- HMAC-SHA-256, so that the key can neither be read nor guessed without SECRETS_KEYS; authentication looks it up
       hash bytea NOT NULL CONSTRAINT api_keys_hash UNIQUE,
       -- areas and ids of what the key allows; null for all that its account may do
       allow jsonb,
@@ -160,13 +160,17 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
     CREATE TABLE signing_keys (
       kid text COLLATE "C" PRIMARY KEY,
       public_jwk jsonb NOT NULL,
-      -- encrypted, with the id of the encryption key
+      -- encrypted
       private_jwk text NOT NULL,
+      ${sealedByColumn('private_jwk')},
       signs_from timestamptz NOT NULL,
       -- null for the newest key
       signs_until timestamptz,
       created_at timestamptz NOT NULL DEFAULT now()
     );
+
+    -- rotate-secrets
+    CREATE INDEX signing_keys_sealed_by ON signing_keys (private_jwk_sealed_by, kid);
 
     -- Access tokens that are rejected before they expire.
     CREATE TABLE revoked_tokens (
@@ -191,8 +195,9 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
       name text,
       -- the public key in base64url
       x text NOT NULL,
-      -- encrypted, with the id of the encryption key; null once the key is revoked
+      -- encrypted; null once the key is revoked
       private_jwk text,
+      ${sealedByColumn('private_jwk')},
       revoked_at timestamptz,
       -- the order of creation, independent of the clocks of processes
       position bigint GENERATED ALWAYS AS IDENTITY,
@@ -208,6 +213,10 @@ export class RegistryAccounts1795824000002 extends SqlMigration {
     CREATE INDEX org_signing_keys_current ON org_signing_keys (org_id, position) WHERE revoked_at IS NULL;
     -- /.well-known/jwks.json
     CREATE INDEX org_signing_keys_published ON org_signing_keys (position) WHERE revoked_at IS NULL;
+
+    -- rotate-secrets
+    CREATE INDEX org_signing_keys_sealed_by ON org_signing_keys (private_jwk_sealed_by, kid)
+      WHERE private_jwk_sealed_by IS NOT NULL;
 
     -- One row about the published keys of all organizations.
     CREATE TABLE org_signing_key_set (

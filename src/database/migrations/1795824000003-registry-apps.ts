@@ -1,4 +1,4 @@
-import { bytesOf, SqlMigration } from './sql-migration';
+import { bytesOf, sealedByColumn, SqlMigration } from './sql-migration';
 
 /** Repositories, external APIs and their versions, and apps. */
 export class RegistryApps1795824000003 extends SqlMigration {
@@ -49,6 +49,7 @@ export class RegistryApps1795824000003 extends SqlMigration {
       auth_name text,
       -- encrypted, and bound to this API
       auth_secret text,
+      ${sealedByColumn('auth_secret')},
       allowed_methods text[] NOT NULL CONSTRAINT apis_allowed_methods CHECK (cardinality(allowed_methods) > 0),
       timeout_ms integer NOT NULL,
       headers json NOT NULL,
@@ -95,6 +96,8 @@ export class RegistryApps1795824000003 extends SqlMigration {
     CREATE INDEX apis_by_app ON apis (org_id, app, api_id);
     CREATE INDEX apis_by_app_id ON apis (org_id, app_id, api_id);
     CREATE INDEX apis_search ON apis USING gin (search);
+    -- rotate-secrets
+    CREATE INDEX apis_sealed_by ON apis (auth_secret_sealed_by, api_id) WHERE auth_secret_sealed_by IS NOT NULL;
 
     -- Every state of an API, without its secret.
     CREATE TABLE api_versions (

@@ -1,4 +1,4 @@
-import { SqlMigration } from './sql-migration';
+import { sealedByColumn, SqlMigration } from './sql-migration';
 
 /** Providers, models, keys and budgets of the model gateway, its usage and spending, and cached responses. */
 export class ModelGateway1795824000006 extends SqlMigration {
@@ -15,6 +15,7 @@ export class ModelGateway1795824000006 extends SqlMigration {
       base_url text NOT NULL,
       -- encrypted, and bound to this provider
       api_key text,
+      ${sealedByColumn('api_key')},
       headers json NOT NULL,
       metadata json NOT NULL,
       generation integer NOT NULL,
@@ -36,6 +37,9 @@ export class ModelGateway1795824000006 extends SqlMigration {
     CREATE INDEX model_providers_of_workspace_by_name ON model_providers (workspace_id, (name COLLATE "C"), provider_id);
     CREATE INDEX model_providers_by_kind ON model_providers (org_id, kind, provider_id);
     CREATE INDEX model_providers_search ON model_providers USING gin (search);
+    -- rotate-secrets
+    CREATE INDEX model_providers_sealed_by ON model_providers (api_key_sealed_by, provider_id)
+      WHERE api_key_sealed_by IS NOT NULL;
 
     -- The models that clients call. Each has one or more targets: a provider, and the model to call there.
     CREATE TABLE models (

@@ -1,4 +1,4 @@
-import { SqlMigration } from './sql-migration';
+import { sealedByColumn, SqlMigration } from './sql-migration';
 
 /** MCP servers with their health and versions, the checks of servers, and their tools. */
 export class McpServers1795824000008 extends SqlMigration {
@@ -13,6 +13,7 @@ export class McpServers1795824000008 extends SqlMigration {
       -- with placeholders for the parts of its query, like auth_token_url; these parts are encrypted in url_secrets
       url text NOT NULL,
       url_secrets text,
+      ${sealedByColumn('url_secrets')},
       transport text COLLATE "C" NOT NULL
         CONSTRAINT mcp_servers_transport CHECK (transport IN ('streamable_http', 'sse')),
       auth_type text COLLATE "C" NOT NULL
@@ -20,6 +21,7 @@ export class McpServers1795824000008 extends SqlMigration {
       auth_header text,
       -- encrypted, and bound to this server
       auth_secret text,
+      ${sealedByColumn('auth_secret')},
       -- OAuth 2 client credentials
       auth_token_url text,
       auth_client_id text,
@@ -79,6 +81,11 @@ export class McpServers1795824000008 extends SqlMigration {
     CREATE INDEX mcp_servers_by_app ON mcp_servers (org_id, app, server_id);
     CREATE INDEX mcp_servers_by_app_id ON mcp_servers (org_id, app_id, server_id);
     CREATE INDEX mcp_servers_search ON mcp_servers USING gin (search);
+    -- rotate-secrets
+    CREATE INDEX mcp_servers_url_sealed_by ON mcp_servers (url_secrets_sealed_by, server_id)
+      WHERE url_secrets_sealed_by IS NOT NULL;
+    CREATE INDEX mcp_servers_auth_sealed_by ON mcp_servers (auth_secret_sealed_by, server_id)
+      WHERE auth_secret_sealed_by IS NOT NULL;
     -- the system server of an organization
     CREATE INDEX mcp_servers_registry ON mcp_servers (org_id)
       WHERE is_system AND name = 'registry' AND archived_at IS NULL;

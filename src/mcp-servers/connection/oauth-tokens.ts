@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
 import { type OutboundFailure, outboundFailure, readCapped } from '#platform/outbound';
-import { SealedSecretError, SecretBox } from '#platform/secrets';
-import { secretUse, type ServerEntity, withoutQuery } from '../servers/server.entity';
+import { SecretBox } from '#platform/secrets';
+import { SERVER_SECRET, type ServerEntity, withoutQuery } from '../servers/server.entity';
 import type { FailureKind } from '../servers/server-health';
 import { ServerFailure } from './server-failure';
 
@@ -79,13 +79,7 @@ export class OAuthTokens {
     if (auth_secret === null) {
       throw new ServerFailure('unauthorized', 'There is no client secret. Send it as `auth.client_secret`.');
     }
-    try {
-      return this.box.open(auth_secret, secretUse(server_id));
-    } catch (error) {
-      if (!(error instanceof SealedSecretError)) throw error;
-      const message = 'The client secret cannot be decrypted. Send it again as `auth.client_secret`.';
-      throw new ServerFailure('unauthorized', message);
-    }
+    return this.box.open(auth_secret, SERVER_SECRET.of(server_id));
   }
 }
 

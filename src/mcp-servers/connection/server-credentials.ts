@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { SealedSecretError, SecretBox } from '#platform/secrets';
-import { secretUse, type ServerEntity, type TARGET_FIELDS } from '../servers/server.entity';
+import { SecretBox } from '#platform/secrets';
+import { SERVER_SECRET, type ServerEntity, type TARGET_FIELDS } from '../servers/server.entity';
 import { type FullUrls, fullUrls } from '../servers/server-urls';
 import { type OAuthTarget, OAuthTokens } from './oauth-tokens';
 import { ServerFailure } from './server-failure';
@@ -31,14 +31,14 @@ export class ServerCredentials {
   /**
    * Returns the credential of a server, or null if it has no secret. Requests an access token for the type `oauth`.
    *
-   * @throws ServerFailure if the secret cannot be decrypted, or if no token can be obtained
+   * @throws ServerFailure if no token can be obtained
    */
   async of(server: ConnectionTarget, http: typeof fetch, signal: AbortSignal): Promise<Credential | null> {
     const { server_id, auth_type, auth_header, auth_secret } = server;
     if (auth_secret === null || auth_type === 'none') return null;
     if (auth_type === 'oauth')
       return bearer(await this.tokens.token(this.oauthTarget(server), http, signal), true);
-    const secret = this.open(server_id, auth_secret);
+    const secret = this.box.open(auth_secret, SERVER_SECRET.of(server_id));
     if (auth_type === 'bearer') return bearer(secret, false);
     return { header: auth_header!, value: secret, secret, isIssued: false };
   }
@@ -50,29 +50,16 @@ export class ServerCredentials {
     return true;
   }
 
-  /** Returns the URLs of a server, with their queries. @throws ServerFailure if they are not stored, or cannot be decrypted */
+  /** Returns the URLs of a server, with their queries. @throws ServerFailure if they are not stored */
   urlsOf(server: ConnectionTarget): FullUrls {
     const urls = fullUrls(server, this.box);
     if (urls) return urls;
-    const message =
-      'A part of the query of `url` or `auth.token_url` is not stored, or cannot be decrypted. Send the whole URL.';
+    const message = 'A part of the query of `url` or `auth.token_url` is not stored. Send the whole URL.';
     throw new ServerFailure('unauthorized', message);
   }
 
   private oauthTarget(server: ConnectionTarget): OAuthTarget {
     return { ...server, auth_token_url: this.urlsOf(server).auth_token_url };
-  }
-
-  private open(serverId: string, sealed: string): string {
-    try {
-      return this.box.open(sealed, secretUse(serverId));
-    } catch (error) {
-      if (!(error instanceof SealedSecretError)) throw error;
-      throw new ServerFailure(
-        'unauthorized',
-        'The stored secret cannot be decrypted. Send it again in `auth`.',
-      );
-    }
   }
 }
 

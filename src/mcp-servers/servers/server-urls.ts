@@ -1,7 +1,7 @@
 import type { FieldError } from '#platform/problem';
-import { SealedSecretError, type SecretBox } from '#platform/secrets';
+import type { SecretBox } from '#platform/secrets';
 import { originOf } from '../../resources';
-import { secretUse, type ServerEntity, withoutQuery } from './server.entity';
+import { SERVER_URL_SECRETS, type ServerEntity, withoutQuery } from './server.entity';
 import { URL_MAX } from './server-auth.dto';
 
 /** A placeholder in the query of a stored URL. Imported servers use the names of the variables in `server.json`. */
@@ -94,7 +94,7 @@ export function newUrlColumns(
   return {
     url: url.url,
     auth_token_url: tokenUrl.url,
-    url_secrets: text === null ? null : box.seal(text, useOf(serverId)),
+    url_secrets: text === null ? null : box.seal(text, SERVER_URL_SECRETS.of(serverId)),
   };
 }
 
@@ -109,16 +109,12 @@ export function patchedUrlColumns(
   next: Pick<ServerEntity, UrlColumn>,
   box: SecretBox,
 ): { columns: Partial<UrlColumns>; faults: FieldError[] } {
-  // stored parts are kept even if they cannot be decrypted now
   if (next.url === row.url && next.auth_token_url === row.auth_token_url) return { columns: {}, faults: [] };
-  const opened = partsOf(row, box);
-  const stored = opened ?? NO_PARTS;
+  const stored = partsOf(row, box);
   const faults: FieldError[] = [];
   const patched = (column: UrlColumn): { url: string | null; parts: HiddenParts } => {
     const [before, after] = [row[column], next[column]];
     if (after === null) return NO_URL;
-    const [name] = opened === null ? placeholdersIn(after) : [];
-    if (name !== undefined) faults.push({ pointer: POINTERS[column], detail: undecryptable(name) });
     if (after === before) return { url: after, parts: stored[column] };
     const detail = patchFault(before, after, stored[column]);
     if (detail !== null) faults.push({ pointer: POINTERS[column], detail });
@@ -126,17 +122,16 @@ export function patchedUrlColumns(
   };
   const [url, tokenUrl] = [patched('url'), patched('auth_token_url')];
   const text = textOf({ url: url.parts, auth_token_url: tokenUrl.parts });
-  const isSame = text !== null && box.isSame(row.url_secrets, text, useOf(row.server_id));
+  const isSame = text !== null && box.isSame(row.url_secrets, text, SERVER_URL_SECRETS.of(row.server_id));
   const columns = {
     url: url.url!,
     auth_token_url: tokenUrl.url,
-    ...(!isSame && { url_secrets: text === null ? null : box.seal(text, useOf(row.server_id)) }),
+    ...(!isSame && {
+      url_secrets: text === null ? null : box.seal(text, SERVER_URL_SECRETS.of(row.server_id)),
+    }),
   };
   return { columns, faults };
 }
-
-const undecryptable = (name: string): string =>
-  `has the placeholder {${name}}, whose stored value cannot be decrypted. Send the query itself, or ask the operator to restore \`SECRETS_KEY\`.`;
 
 function patchFault(before: string | null, after: string, parts: HiddenParts): string | null {
   const names = placeholdersIn(after);
@@ -163,10 +158,9 @@ export interface FullUrls {
   secrets: readonly string[];
 }
 
-/** Returns the URLs of a server. Null if a part of them is not stored, or cannot be decrypted. */
+/** Returns the URLs of a server. Null if a part of them is not stored. */
 export function fullUrls(row: UrlColumns & Pick<ServerEntity, 'server_id'>, box: SecretBox): FullUrls | null {
   const parts = partsOf(row, box);
-  if (!parts) return null;
   const url = filled(row.url, parts.url);
   const tokenUrl = row.auth_token_url === null ? null : filled(row.auth_token_url, parts.auth_token_url);
   if (url === null || (tokenUrl === null && row.auth_token_url !== null)) return null;
@@ -195,15 +189,7 @@ const NO_PARTS: PartsOfUrls = { url: {}, auth_token_url: {} };
 const textOf = (parts: PartsOfUrls): string | null =>
   Object.values(parts).every((one) => Object.keys(one).length === 0) ? null : JSON.stringify(parts);
 
-/** Differs from the use of the other secret of the server, so that the two cannot be exchanged. */
-const useOf = (serverId: string): string => `${secretUse(serverId)}:urls`;
-
 function partsOf({ server_id, url_secrets }: UrlColumns & Pick<ServerEntity, 'server_id'>, box: SecretBox) {
   if (url_secrets === null) return NO_PARTS;
-  try {
-    return JSON.parse(box.open(url_secrets, useOf(server_id))) as PartsOfUrls;
-  } catch (error) {
-    if (error instanceof SealedSecretError) return null;
-    throw error;
-  }
+  return JSON.parse(box.open(url_secrets, SERVER_URL_SECRETS.of(server_id))) as PartsOfUrls;
 }

@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import { SealedColumn } from '#platform/secrets';
 import { documentOf, OwnedEntity, type SearchDocument } from '../../resources';
 import { type Failure, type HealthStatus, uncheckedHealth } from './server-health';
 
@@ -53,7 +54,7 @@ export class ServerEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   auth_scope!: string | null;
 
-  /** Sealed for `secretUse`. Null without a secret, and for an archived server. */
+  /** Sealed for `SERVER_SECRET`. Null without a secret, and for an archived server. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
 
@@ -135,8 +136,8 @@ export const REGISTRY_NAME = 'registry';
 export const isRegistry = ({ is_system, name }: Pick<ServerEntity, 'is_system' | 'name'>): boolean =>
   is_system && name === REGISTRY_NAME;
 
-/** Returns the use to seal a server's secret for, so that the sealed secret is useless in the row of another server. */
-export const secretUse = (serverId: string): string => `mcp-server:${serverId}`;
+export const SERVER_SECRET = new SealedColumn('mcp_servers', 'auth_secret', 'server_id');
+export const SERVER_URL_SECRETS = new SealedColumn('mcp_servers', 'url_secrets', 'server_id');
 
 /** Returns a URL without its query. */
 export const withoutQuery = (url: string): string => url.replace(/\?.*$/s, '');

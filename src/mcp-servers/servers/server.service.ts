@@ -44,7 +44,7 @@ import {
   AUDITED_FIELDS,
   healthAfter,
   isRegistry,
-  secretUse,
+  SERVER_SECRET,
   type ServerEntity,
   type ServerVersionRow,
   TARGET_FIELDS,
@@ -173,7 +173,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const url = dto.url ?? row.url;
-      const auth = SERVER_AUTH.patched(row, dto.auth, url, this.box, secretUse(id));
+      const auth = SERVER_AUTH.patched(row, dto.auth, url, this.box, SERVER_SECRET.of(id));
       const { auth_token_url = row.auth_token_url } = auth;
       const urls = patchedUrlColumns(row, { url, auth_token_url }, this.box);
       checkFaults(urls.faults);
@@ -335,7 +335,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
         parts,
         this.box,
       ),
-      auth_secret: SERVER_AUTH.sealed(auth, this.box, secretUse(serverId)),
+      auth_secret: SERVER_AUTH.sealed(auth, this.box, SERVER_SECRET.of(serverId)),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,

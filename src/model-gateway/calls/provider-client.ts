@@ -4,7 +4,6 @@ import { type ByteLease, linkedSignal } from '#platform/concurrency';
 import { Blocks } from '#platform/http';
 import { OutboundHttp, readCapped, retryAfterMs, undici } from '#platform/outbound';
 import { Problem } from '#platform/problem';
-import { SealedSecretError } from '#platform/secrets';
 import { tracing } from '#platform/tracing';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledProvider } from '../models/model-directory';
@@ -13,7 +12,6 @@ import {
   CallFailure,
   connectionFailure,
   type FailedProvider,
-  targetUnavailable,
   timeoutFailure,
 } from './call-failure';
 import { errorResponse, firstEventFailure } from './reported-failure';
@@ -255,16 +253,7 @@ function failureOf(error: unknown, sender: FailedProvider): unknown {
   return connectionFailure(sender.name, error);
 }
 
-function senderOf({ name, apiKey }: CalledProvider): FailedProvider {
-  try {
-    return { name, apiKey: apiKey() };
-  } catch (error) {
-    if (!(error instanceof SealedSecretError)) throw error;
-    throw targetUnavailable(
-      `The API key of the provider ${name} cannot be decrypted, because SECRETS_KEY has changed. Set \`api_key\` again.`,
-    );
-  }
-}
+const senderOf = ({ name, apiKey }: CalledProvider): FailedProvider => ({ name, apiKey: apiKey() });
 
 function optionsOf(request: ProviderRequest, { apiKey }: FailedProvider, accept: string) {
   const { provider, path, body, headers, traceparent, timeoutMs } = request;

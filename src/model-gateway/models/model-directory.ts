@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
 import { SecretBox } from '#platform/secrets';
 import { ProviderChanges } from '../providers/provider-changes';
-import { type ProviderKind, providerSecretUse } from '../providers/provider.entity';
+import { PROVIDER_SECRET, type ProviderKind } from '../providers/provider.entity';
 import { CalledModelRepository, type CalledModelRow, type ProviderRow } from './called-model.repository';
 import type { ModelEntity, ModelTarget } from './model.entity';
 
@@ -27,7 +27,6 @@ export interface CalledProvider {
   /**
    * Returns the API key, or null if there is none.
    *
-   * @throws SealedSecretError if it was encrypted with another `SECRETS_KEY` or for another provider
    */
   readonly apiKey: () => string | null;
 }
@@ -152,6 +151,6 @@ function toCalledProvider(row: ProviderRow, box: SecretBox): CalledProvider {
     path: base.pathname.replace(/\/$/, ''),
     query: '',
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-    apiKey: () => (key ??= api_key === null ? null : box.open(api_key, providerSecretUse(row.provider_id))),
+    apiKey: () => (key ??= api_key === null ? null : box.open(api_key, PROVIDER_SECRET.of(row.provider_id))),
   };
 }

@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import { SealedColumn } from '#platform/secrets';
 import { PlacedEntity } from '../../resources';
 
 /** The API that a provider offers: OpenAI's, which many other servers also offer, or Anthropic's. */
@@ -27,7 +28,7 @@ export class ProviderEntity extends PlacedEntity {
   @Column('text')
   base_url!: string;
 
-  /** Sealed for `providerSecretUse`. Null if there is no key, and for an archived provider. */
+  /** Sealed for `PROVIDER_SECRET`. Null if there is no key, and for an archived provider. */
   @Column('text', { nullable: true })
   api_key!: string | null;
 
@@ -39,5 +40,4 @@ export class ProviderEntity extends PlacedEntity {
   metadata!: RawJson;
 }
 
-/** Returns the use to seal a provider's API key for, so that the sealed key is useless in the row of another provider. */
-export const providerSecretUse = (providerId: string): string => `model-provider:${providerId}`;
+export const PROVIDER_SECRET = new SealedColumn('model_providers', 'api_key', 'provider_id');

@@ -32,7 +32,7 @@ import {
   type PatchModelProviderDto,
   toModelProviderDto,
 } from './provider.dto';
-import { type ProviderEntity, type ProviderKind, providerSecretUse } from './provider.entity';
+import { PROVIDER_SECRET, type ProviderEntity, type ProviderKind } from './provider.entity';
 import { ProviderRepository } from './provider.repository';
 
 const DEFAULT_BASE_URLS: Record<ProviderKind, string> = {
@@ -144,7 +144,7 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
       description: dto.description ?? null,
       kind: dto.kind,
       base_url: dto.base_url == null ? DEFAULT_BASE_URLS[dto.kind] : versionedBaseUrl(dto.base_url),
-      api_key: dto.api_key == null ? null : this.box.seal(dto.api_key, providerSecretUse(providerId)),
+      api_key: dto.api_key == null ? null : this.box.seal(dto.api_key, PROVIDER_SECRET.of(providerId)),
       headers: toRawJson(dto.headers ?? {}),
       metadata: toRawJson(dto.metadata ?? {}),
       generation: 1,
@@ -160,7 +160,7 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
     baseUrl: string,
   ): string | null | undefined {
     if (newKey === null) return null;
-    const use = providerSecretUse(row.provider_id);
+    const use = PROVIDER_SECRET.of(row.provider_id);
     if (newKey !== undefined) {
       return this.box.isSame(row.api_key, newKey, use) ? undefined : this.box.seal(newKey, use);
     }

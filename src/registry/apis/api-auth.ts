@@ -1,9 +1,9 @@
 import { fieldNameFault, fieldValueFault } from '#platform/outbound';
+import { SealedColumn } from '#platform/secrets';
 import { bearerFault, TargetAuth } from '../../resources';
 import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
 
-/** Returns the use to seal an API's secret for, so that the sealed secret is useless in the row of another API. */
-export const secretUse = (apiId: string): string => `api:${apiId}`;
+export const API_SECRET = new SealedColumn('apis', 'auth_secret', 'api_id');
 
 const QUERY_VALUE_MAX = 4_096;
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
 import { SecretBox } from '#platform/secrets';
 import { parsedHeaders } from '../../resources';
-import { secretUse } from './api-auth';
+import { API_SECRET } from './api-auth';
 import type { ApiEntity } from './api.entity';
 import { ApiRepository } from './api.repository';
 
@@ -49,10 +49,9 @@ export class ApiDirectory {
   /**
    * Returns the secret of an API, or null if it has none.
    *
-   * @throws SealedSecretError if it was sealed under another `SECRETS_KEY` or for another API
    */
   secretOf({ api_id, auth_secret }: Pick<ApiTarget, 'api_id' | 'auth_secret'>): string | null {
-    return auth_secret === null ? null : this.box.open(auth_secret, secretUse(api_id));
+    return auth_secret === null ? null : this.box.open(auth_secret, API_SECRET.of(api_id));
   }
 }
 

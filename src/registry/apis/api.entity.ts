@@ -36,7 +36,7 @@ export class ApiEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   auth_name!: string | null;
 
-  /** Sealed for `secretUse`. Null if there is no secret, and for an archived API. */
+  /** Sealed for `API_SECRET`. Null if there is no secret, and for an archived API. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
 

@@ -27,7 +27,7 @@ import {
   storedBaseUrl,
   withoutAuth,
 } from '../../resources';
-import { API_AUTH, secretUse } from './api-auth';
+import { API_AUTH, API_SECRET } from './api-auth';
 import type { ApiAuthDto } from './api-auth.dto';
 import { ApiDirectory } from './api-directory';
 import { storedMethods } from './api-target';
@@ -98,7 +98,7 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     checkFaults(patchFaults(dto));
     return this.change(scope, id, dto, ifMatch, (row) => {
       const base_url = dto.base_url === undefined ? row.base_url : storedBaseUrl(dto.base_url);
-      const auth = API_AUTH.patched(row, dto.auth, base_url, this.box, secretUse(row.api_id));
+      const auth = API_AUTH.patched(row, dto.auth, base_url, this.box, API_SECRET.of(row.api_id));
       const headers = patchedHeaders(row.headers, dto.headers);
       const { auth_type, auth_name } = { ...row, ...auth };
       const secretHeader = auth_type === 'header' ? auth_name : null;
@@ -153,7 +153,7 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
       name: dto.name,
       ...contentColumns(dto),
       ...API_AUTH.columns(auth),
-      auth_secret: API_AUTH.sealed(auth, this.box, secretUse(apiId)),
+      auth_secret: API_AUTH.sealed(auth, this.box, API_SECRET.of(apiId)),
       declared_name: null,
     };
   }

@@ -10,9 +10,10 @@ import {
 import { LoadingCache } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
-import { rootLogger } from '#platform/logging';
-import { SecretBox, SealedSecretError } from '#platform/secrets';
+import { SealedColumn, SecretBox } from '#platform/secrets';
 import { type CurrentKey, SigningKeyRepository } from './signing-key.repository';
+
+export const SIGNING_KEY_SECRET = new SealedColumn('signing_keys', 'private_jwk', 'kid');
 
 export const SIGNING_ALGORITHM = 'ES256';
 
@@ -59,36 +60,28 @@ export class SigningKeyService {
   private async read(): Promise<SigningKey> {
     const days = this.environment.SIGNING_KEY_DAYS;
     const current = await this.keys.findCurrent(days);
-    const opened = current && (await this.open(current));
-    if (opened && !current.due) return opened;
+    if (current && !current.due) return this.open(current);
     return this.database.transaction(async (tx) => {
       await this.keys.lock(tx);
       // Another process may have been first.
       const latest = await this.keys.findCurrent(days, tx);
-      const usable = latest && (await this.open(latest));
-      if (usable && !latest.due) return usable;
+      if (latest && !latest.due) return this.open(latest);
       const { key, ...stored } = await this.create();
-      await this.keys.add(tx, stored, usable ? ANNOUNCED_SECONDS : 0, GRACE_SECONDS);
-      return usable ?? { kid: stored.kid, key };
+      await this.keys.add(tx, stored, latest ? ANNOUNCED_SECONDS : 0, GRACE_SECONDS);
+      return latest ? this.open(latest) : { kid: stored.kid, key };
     });
   }
 
-  private async open({ kid, private_jwk }: CurrentKey): Promise<SigningKey | null> {
-    try {
-      const jwk = JSON.parse(this.box.open(private_jwk, useOf(kid))) as JWK;
-      return { kid, key: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey };
-    } catch (error) {
-      if (!(error instanceof SealedSecretError)) throw error;
-      rootLogger.warn({ err: error, kid }, 'a signing key cannot be decrypted and is replaced');
-      return null;
-    }
+  private async open({ kid, private_jwk }: CurrentKey): Promise<SigningKey> {
+    const jwk = JSON.parse(this.box.open(private_jwk, SIGNING_KEY_SECRET.of(kid))) as JWK;
+    return { kid, key: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey };
   }
 
   private async create(): Promise<SigningKey & { publicJwk: JWK; sealed: string }> {
     const { privateKey, publicKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
     const bare = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint(bare);
-    const sealed = this.box.seal(JSON.stringify(await exportJWK(privateKey)), useOf(kid));
+    const sealed = this.box.seal(JSON.stringify(await exportJWK(privateKey)), SIGNING_KEY_SECRET.of(kid));
     return {
       kid,
       key: privateKey,
@@ -97,5 +90,3 @@ export class SigningKeyService {
     };
   }
 }
-
-const useOf = (kid: string): string => `signing-key:${kid}`;

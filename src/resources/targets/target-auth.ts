@@ -1,7 +1,7 @@
 import { isJsonObject } from '#platform/json';
 import { fieldValueFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
-import type { SecretBox } from '#platform/secrets';
+import type { SecretBox, SecretUse } from '#platform/secrets';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import { originOf } from './base-url';
 
@@ -96,8 +96,8 @@ export class TargetAuth<
     return { auth_type: auth.type, ...Object.fromEntries(columns) } as Columns;
   }
 
-  /** Returns the sealed secret of `auth`, or null without one. @param use the owner of the secret */
-  sealed(auth: AuthInput<Type, Member>, box: SecretBox, use: string): string | null {
+  /** Returns the sealed secret of `auth`, or null without one. @param use the row of the secret */
+  sealed(auth: AuthInput<Type, Member>, box: SecretBox, use: SecretUse): string | null {
     const member = this.secretMember(auth.type);
     const secret = member && auth[member];
     return secret == null ? null : box.seal(secret, use);
@@ -124,14 +124,14 @@ export class TargetAuth<
    *
    * @param patch the member of the body; null means the type `none`
    * @param url the URL after the patch
-   * @param use the owner of the secret
+   * @param use the row of the secret
    */
   patched(
     row: Columns & Record<Url, string> & { auth_secret: string | null },
     patch: Partial<AuthInput<Type, Member>> | null | undefined,
     url: string,
     box: SecretBox,
-    use: string,
+    use: SecretUse,
   ): Partial<Columns> & { auth_secret?: string | null } {
     const none = { auth_secret: null };
     if (patch === null) return { ...this.columns({ type: 'none' } as AuthInput<Type, Member>), ...none };

@@ -62,7 +62,7 @@ export class PublishingService {
 
   /**
    * Publishes a resource as a new item. Errors: 400 for an unknown workspace, resource, version or organization; 403;
-   * 409 for an archived workspace, a component that is not live, or a signing key that cannot be decrypted; 422 for
+   * 409 for an archived workspace, or a component that is not live; 422 for
    * unknown values and for a package that cannot be built; 503 if the storage fails or too many packages wait.
    */
   publish(
@@ -76,7 +76,6 @@ export class PublishingService {
       const pinned = await this.database.transactionAhead(async (tx) => {
         const workspace = await this.access.enter(tx, scope, workspace_id, ['publisher']);
         checkValues(dto);
-        await this.signing.check(scope, tx);
         const nodes = await this.pinning.pin(tx, workspace, referenceOf(artifact));
         return { workspace, nodes, policy: await this.items.audienceOf(tx, audience ?? NOBODY) };
       });
@@ -123,7 +122,6 @@ export class PublishingService {
         await this.access.holdOpen(tx, scope, item.workspace_id);
         checkSame(item, dto);
         checkValues(dto);
-        await this.signing.check(scope, tx);
         const placed = narrowScope(scope, item.workspace_id);
         const { artifact_kind: kind, artifact_id } = item;
         const { version_id = null } = dto.artifact ?? {};

@@ -1,4 +1,4 @@
-import { SecretBox } from '#platform/secrets';
+import { SecretKeys } from '#platform/secrets';
 import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { connect, type TestMcpClient } from './clients.fixture';
 
@@ -133,12 +133,16 @@ describe('the workspace of a call', () => {
 
   it('is not opened by a handle that has expired', async () => {
     const client = await connected(await org.tokenOf('usr_late', { roles: ['viewer'] }));
-    const use = `mcp session:${org.orgId}:user:usr_late`;
-    const sealed = (expires: number) => app.get(SecretBox).seal(`${expires} ${org.workspaceId}`, use);
+    const handle = (expires: number): string => {
+      const content = `${expires} ${org.workspaceId}`;
+      const signed = JSON.stringify([org.orgId, 'user', 'usr_late', content]);
+      const mac = app.get(SecretKeys).mac('mcp session', signed);
+      return `${Buffer.from(content).toString('base64url')}.${mac.toString('base64url')}`;
+    };
     expect(
-      (await call(client, 'list_agents', { session_handle: sealed(Date.now() + 60_000) })).isError,
+      (await call(client, 'list_agents', { session_handle: handle(Date.now() + 60_000) })).isError,
     ).toBeUndefined();
-    expect(await textOf(client, 'list_agents', { session_handle: sealed(Date.now() - 1) })).toContain(
+    expect(await textOf(client, 'list_agents', { session_handle: handle(Date.now() - 1) })).toContain(
       'has expired',
     );
   });

@@ -220,16 +220,6 @@ describe('test and refresh fail if the server', () => {
     await expectFailure(wrong, 'unauthorized', /refused access \(HTTP 401\)\. Check the secret in `auth`/);
   });
 
-  it('has a stored secret that was encrypted with another key', async () => {
-    await start();
-    const path = await registered({ auth: { type: 'bearer', value: SECRET } });
-    await app.database.query(`UPDATE mcp_servers SET auth_secret = 'v1.other.AAAA' WHERE org_id = $1`, [
-      on.org.orgId,
-    ]);
-    await expectFailure(path, 'unauthorized', 'The stored secret cannot be decrypted');
-    expect(remote.requests).toEqual([]);
-  });
-
   it('sends clients of the SSE transport to another origin, which is never called', async () => {
     await start('sse');
     const other = await FakeMcpServer.start();

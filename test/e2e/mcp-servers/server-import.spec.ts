@@ -1,6 +1,6 @@
 import { type Answer, sharedApp } from '#testing';
 import { SecretBox } from '#platform/secrets';
-import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
+import { SERVER_SECRET } from '../../../src/mcp-servers/servers/server.entity';
 import { fullUrlOf, pointersIn, SERVERS, ServersFixture } from './servers.fixture';
 
 const IMPORT = `${SERVERS}/import`;
@@ -37,7 +37,9 @@ describe('a server.json of the public MCP registry', () => {
       [body.server_id],
     );
     const sealed = row!.auth_secret;
-    return sealed === null ? null : app.get(SecretBox).open(sealed, secretUse(body.server_id as string));
+    return sealed === null
+      ? null
+      : app.get(SecretBox).open(sealed, SERVER_SECRET.of(body.server_id as string));
   };
   const apiKey = { name: 'X-API-Key', description: 'Your key', isRequired: true, isSecret: true };
   const bearer = {

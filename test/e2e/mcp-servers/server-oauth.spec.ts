@@ -1,6 +1,6 @@
 import { type Answer, sharedApp } from '#testing';
 import { SecretBox } from '#platform/secrets';
-import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
+import { SERVER_SECRET } from '../../../src/mcp-servers/servers/server.entity';
 import { AppsFixture, server } from '../registry/apps.fixture';
 import { pointersIn, ServersFixture } from './servers.fixture';
 
@@ -26,7 +26,7 @@ describe('an MCP server with OAuth client credentials', () => {
       'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
       [id],
     );
-    return row!.auth_secret === null ? null : app.get(SecretBox).open(row!.auth_secret, secretUse(id));
+    return row!.auth_secret === null ? null : app.get(SecretBox).open(row!.auth_secret, SERVER_SECRET.of(id));
   };
 
   it('returns everything but the secret, in its versions too', async () => {

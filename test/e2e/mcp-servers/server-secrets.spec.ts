@@ -1,6 +1,6 @@
 import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { SecretBox } from '#platform/secrets';
-import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
+import { SERVER_SECRET } from '../../../src/mcp-servers/servers/server.entity';
 
 const SERVERS = '/mcp/v1/servers';
 const SECRET = 'tok-5e1f-not-to-be-told';
@@ -35,7 +35,7 @@ describe('the secret of an MCP server', () => {
       'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
       [id],
     );
-    return row!.auth_secret === null ? null : app.get(SecretBox).open(row!.auth_secret, secretUse(id));
+    return row!.auth_secret === null ? null : app.get(SecretBox).open(row!.auth_secret, SERVER_SECRET.of(id));
   };
   const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
 

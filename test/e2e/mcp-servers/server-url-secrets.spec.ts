@@ -148,36 +148,6 @@ describe('a secret in the URL of an MCP server', () => {
     expect(row!.url_secrets).toBeNull();
   });
 
-  it('stays while it cannot be decrypted, whatever else changes', async () => {
-    const made = await on.register({
-      url: `${BASE}?api_key=${SECRET}`,
-      auth: oauth(`https://idp.example/token?key=${SECRET}`),
-    });
-    const other = await keyed();
-    const secretsOf = async ({ body }: Answer): Promise<string> => {
-      const sql = 'SELECT url_secrets FROM mcp_servers WHERE server_id = $1';
-      return (await app.database.query<{ url_secrets: string }>(sql, [body.server_id]))[0]!.url_secrets;
-    };
-    const [sealed, undecryptable] = [await secretsOf(made), await secretsOf(other)];
-    const seal = (text: string) =>
-      app.database.query('UPDATE mcp_servers SET url_secrets = $2 WHERE server_id = $1', [
-        made.body.server_id,
-        text,
-      ]);
-    await seal(undecryptable);
-    const patch = (body: object): Promise<Answer> => on.editor.patch(pathOf(made), body);
-    expect((await patch({ name: 'renamed', url: made.body.url })).status).toBe(200);
-    expect(pointersIn(await patch({ url: `${BASE}/v2?{query}` }))).toContain('/url');
-    const moved = { token_url: `https://idp.example/v2/token?key=${SECRET}` };
-    expect(pointersIn(await patch({ auth: moved }))).toEqual(['/url']);
-    expect(await secretsOf(made)).toBe(undecryptable);
-    await seal(sealed);
-    expect(await fullUrlOf(app, made.body)).toBe(`${BASE}?api_key=${SECRET}`);
-    await seal(undecryptable);
-    expect((await patch({ url: `${BASE}?api_key=new`, auth: moved })).status).toBe(200);
-    expect(await fullUrlOf(app, made.body)).toBe(`${BASE}?api_key=new`);
-  });
-
   it('is deleted by archiving, and a check says what to send', async () => {
     const made = await keyed();
     await on.admin.post(`${pathOf(made)}/archive`);

@@ -7,6 +7,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   migrations: 'the applied migrations',
   backfills: 'the progress of migrations',
   installation: 'one row about the installation',
+  secrets_keys: 'the keys in use',
   live_processes: 'the processes of the installation',
   signing_keys: 'the keys of the installation',
   org_signing_key_set: 'one row about all organizations',

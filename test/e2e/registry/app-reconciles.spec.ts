@@ -1,6 +1,6 @@
 import { sharedApp } from '#testing';
 import { SecretBox } from '#platform/secrets';
-import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
+import { SERVER_SECRET } from '../../../src/mcp-servers/servers/server.entity';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 describe('a reconcile of an app', () => {
@@ -247,7 +247,8 @@ describe('a reconcile of an app', () => {
         [one.server_id],
       );
       return (
-        row!.auth_secret && app.get(SecretBox).open(row!.auth_secret, secretUse(one.server_id as string))
+        row!.auth_secret &&
+        app.get(SecretBox).open(row!.auth_secret, SERVER_SECRET.of(one.server_id as string))
       );
     };
     expect((await give()).body.auth.has_value).toBe(true);

@@ -124,10 +124,10 @@ describe('the start of the service', () => {
     );
   });
 
-  it('fails without SECRETS_KEY', async () => {
+  it('fails without SECRETS_KEYS', async () => {
     const { databaseUrl } = app;
     await expect(createTestApp({ databaseUrl, env: { SECRETS_KEY: '' } })).rejects.toThrow(
-      'SECRETS_KEY is required',
+      'SECRETS_KEYS is required',
     );
   });
 });

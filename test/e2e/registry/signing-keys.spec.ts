@@ -74,17 +74,9 @@ describe("the service's own signing keys", () => {
     expect(await kidsOf(app)).toEqual([secondKid]);
   });
 
-  it('are stored encrypted, and replaced if they cannot be decrypted', async () => {
-    const token = await exchange();
+  it('are stored encrypted', async () => {
+    await exchange();
     const rows = await app.database.query<{ private_jwk: string }>('SELECT private_jwk FROM signing_keys');
     for (const { private_jwk } of rows) expect(private_jwk).toMatch(/^v1\.[0-9a-f]{16}\.[\w-]+$/);
-    const published = await kidsOf(app);
-    const other = await app.another({ SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') });
-    const { kid } = await other.get(SigningKeyService).current();
-    expect((await kidsOf(other)).filter((one) => !published.includes(one))).toEqual([kid]);
-    // API keys are hashed with SECRETS_KEY, but tokens are verified with public keys
-    expect((await other.api(key).get(ME)).body).toMatchObject({ code: 'invalid_api_key' });
-    expect((await other.api(token).get(ME)).status).toBe(200);
-    await other.close();
   });
 });

@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
 import { BlobStore } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
-import { OrgSigningService } from '../../../src/registry';
 import { type PackageFile, Packagers, textFile } from '../../../src/resources';
-import { PackageBuilder } from '../../../src/store/publisher/package-builder';
 import { outcome, PUBLISHER, StoreOrg, unpacked } from './store.fixture';
 
 const LIMIT = 64 * 1024;
@@ -167,22 +165,6 @@ describe('publishing a package', () => {
     const item = await org.publish('dataset', dataset_id);
     const text = JSON.stringify(await unpacked(await org.download(item.store_item_id)));
     expect([text.includes('pinned'), text.includes('later')]).toEqual([true, false]);
-  });
-
-  it('fails before the build if the signing key was sealed with another SECRETS_KEY', async () => {
-    const owner = await StoreOrg.open(app);
-    const { skill_id } = await owner.skill();
-    const env = { ...app.env, SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') };
-    const other = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer, env });
-    try {
-      await other.get(OrgSigningService).create(owner.org.scope, {});
-    } finally {
-      await other.close();
-    }
-    const build = jest.spyOn(app.get(PackageBuilder), 'build');
-    const answer = await owner.admin.post(PUBLISHER, owner.bodyOf('skill', skill_id));
-    expect(outcome(answer)).toEqual([409, 'conflict']);
-    expect(build).not.toHaveBeenCalled();
   });
 
   it('fails if a file does not match its declared size, and leaves nothing behind', async () => {

@@ -8,7 +8,7 @@ import { newId } from '#platform/ids';
 import { canonicalJson } from '#platform/json';
 import { type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
-import { SealedSecretError, SecretBox } from '#platform/secrets';
+import { SealedColumn, SecretBox } from '#platform/secrets';
 import { AuditLog, createdChanges } from '../../../resources';
 import {
   type CreateSigningKeyDto,
@@ -18,6 +18,8 @@ import {
 } from './org-signing-key.dto';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 import { OrgSigningKeyRepository } from './org-signing-key.repository';
+
+export const ORG_SIGNING_KEY_SECRET = new SealedColumn('org_signing_keys', 'private_jwk', 'kid');
 
 const ALGORITHM = 'EdDSA';
 
@@ -46,7 +48,7 @@ export class OrgSigningService {
 
   /**
    * Returns a compact JWS (RFC 7515) with Ed25519 (RFC 8037) over the canonical JSON of the payload, or null if the
-   * organization has no key. Errors: 409 if the key was encrypted with another `SECRETS_KEY`.
+   * organization has no key.
    *
    * @param typ the type of the payload. It distinguishes signatures for different purposes
    * @param on the caller's transaction, if there is one
@@ -57,12 +59,6 @@ export class OrgSigningService {
     return new CompactSign(Buffer.from(canonicalJson(payload)))
       .setProtectedHeader({ alg: ALGORITHM, typ, kid: current.kid })
       .sign(this.open(current));
-  }
-
-  /** Checks that the key can sign. Call it before work that ends with `sign`. Errors: 409 as for `sign`. */
-  async check(scope: OrgScope, on?: SqlExecutor): Promise<void> {
-    const current = await this.keys.findCurrent(scope, on);
-    if (current) this.open(current);
   }
 
   /**
@@ -79,7 +75,7 @@ export class OrgSigningService {
       org_id: scope.orgId,
       name: dto.name ?? null,
       x: jwk.x!,
-      private_jwk: this.box.seal(JSON.stringify({ ...jwk, d }), useOf(kid)),
+      private_jwk: this.box.seal(JSON.stringify({ ...jwk, d }), ORG_SIGNING_KEY_SECRET.of(kid)),
       revoked_at: null,
       created_at: now,
       updated_at: now,
@@ -156,15 +152,8 @@ export class OrgSigningService {
   }
 
   private open({ kid, private_jwk }: { kid: string; private_jwk: string }): KeyObject {
-    try {
-      const key = JSON.parse(this.box.open(private_jwk, useOf(kid))) as JWK;
-      return createPrivateKey({ key, format: 'jwk' });
-    } catch (error) {
-      if (!(error instanceof SealedSecretError)) throw error;
-      throw problem.conflict(
-        `The signing key ${kid} was encrypted with another SECRETS_KEY. Create another signing key, or revoke this one.`,
-      );
-    }
+    const key = JSON.parse(this.box.open(private_jwk, ORG_SIGNING_KEY_SECRET.of(kid))) as JWK;
+    return createPrivateKey({ key, format: 'jwk' });
   }
 
   private record(
@@ -182,5 +171,3 @@ export class OrgSigningService {
     });
   }
 }
-
-const useOf = (kid: string): string => `org-signing-key:${kid}`;
