@@ -10,17 +10,27 @@ const PROCESSES = {
   worker: 'worker',
   migrate: 'migrate',
   bootstrap: 'bootstrap',
+  'verify-storage': 'verify-storage',
 };
-const USAGE = `Usage: agent-registry-service [api | worker | migrate | bootstrap [--new-key]]
+const ARGUMENTS = {
+  bootstrap: ['--new-key'],
+  'verify-storage': ['--hash', '--delete-orphans', '--mark', '--force'],
+};
+const USAGE = `Usage: agent-registry-service [api | worker | migrate | bootstrap [--new-key] | verify-storage [--hash] …]
 
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
 
-Commands. All need DATABASE_URL, and all but migrate also need SECRETS_KEY:
-  api        serves the API on PORT
-  worker     runs the jobs of the API
-  migrate    migrates the database to the current schema
-  bootstrap  creates the first organization, and prints its ids and its API key (--new-key: a new key)
+Commands. All need DATABASE_URL; api, worker and bootstrap also need SECRETS_KEY:
+  api             serves the API on PORT
+  worker          runs the jobs of the API
+  migrate         migrates the database to the current schema
+  bootstrap       creates the first organization, and prints its ids and its API key (--new-key: a new key)
+  verify-storage  compares the database with the stored files, and prints what is missing as lines of JSON.
+                  Exits with 1 if bytes are missing. Without DATABASE_URL, uses the database in DATA_DIR.
+                  --hash            also reads every file, and compares its SHA-256
+                  --delete-orphans  lets a worker delete the files that nothing refers to
+                  --mark            accepts a storage that you moved, if nothing is missing (--force: even then)
 `;
 
 const root = new URL('..', import.meta.url);
@@ -74,7 +84,7 @@ async function start(command) {
 const reason = unsupportedReason(process.versions.node);
 if (reason !== null) fail(reason);
 const [command] = process.argv.splice(2, 1);
-const known = command === 'bootstrap' ? ['--new-key'] : [];
+const known = (Object.keys(ARGUMENTS).includes(command) && ARGUMENTS[command]) || [];
 const unknown = process.argv.slice(2).find((argument) => !known.includes(argument));
 if (command === '--help' || command === '-h') {
   process.stdout.write(USAGE);

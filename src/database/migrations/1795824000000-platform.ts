@@ -24,7 +24,9 @@ export class Platform1795824000000 extends SqlMigration {
     -- One row about this installation.
     CREATE TABLE installation (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-      installation_id uuid NOT NULL DEFAULT gen_random_uuid()
+      installation_id uuid NOT NULL DEFAULT gen_random_uuid(),
+      -- when the storage of files got its marker; null before
+      storage_marked_at timestamptz
     );
     INSERT INTO installation DEFAULT VALUES;
 
@@ -103,6 +105,8 @@ export class Platform1795824000000 extends SqlMigration {
       storage_key text COLLATE "C" NOT NULL,
       PRIMARY KEY (org_id, sha256)
     );
+    -- the comparison with the storage, in the order of the keys
+    CREATE UNIQUE INDEX blobs_by_key ON blobs (storage_key);
 
     -- The bytes of the distinct files, packages and skill contents of each organization. Changed as the last part of the
     -- transaction that stores them.
