@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { filesIn } from './directory-listing';
+import { DirectoryStorage } from './directory-storage';
 import { READ_BYTES } from './object-storage';
 import {
   contentOf,
@@ -214,6 +215,29 @@ it('lists a directory completely and in order if its names do not fit into memor
     for await (const batch of filesIn(directory, atOnce)) found.push(...batch.map(({ key }) => key));
     expect(found).toEqual([...keys].sort());
   }
+  await rm(directory, { recursive: true });
+});
+
+it('survives a power failure: a file and its directories are on the disk before a write ends', async () => {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'registry-test-durable-'));
+  await new DirectoryStorage(directory).write('org/one', streamOf(Buffer.from('one')));
+  // Another process has created the directories just now, and may not have synced them.
+  const storage = new DirectoryStorage(directory);
+  const probe = await open(os.devNull);
+  const handles = Object.getPrototypeOf(probe) as typeof probe;
+  await probe.close();
+  const { sync } = handles;
+  const synced: string[] = [];
+  const spy = jest.spyOn(handles, 'sync').mockImplementation(async function (this: typeof probe) {
+    synced.push(path.relative(directory, readlinkSync(`/dev/fd/${this.fd}`)));
+    await sync.call(this);
+  });
+  await storage.write('org/two', streamOf(Buffer.from('two')));
+  expect(synced).toEqual(['incomplete/org.two', 'objects', '', 'objects/org']);
+  synced.length = 0;
+  await storage.write('org/three', streamOf(Buffer.from('three')));
+  expect(synced).toEqual(['incomplete/org.three', 'objects/org']);
+  spy.mockRestore();
   await rm(directory, { recursive: true });
 });
 
