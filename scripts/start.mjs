@@ -11,19 +11,31 @@ const PROCESSES = {
   migrate: 'migrate',
   bootstrap: 'bootstrap',
   'rotate-secrets': 'rotate-secrets',
+  'verify-storage': 'verify-storage',
 };
-const USAGE = `Usage: agent-registry-service
-    [api | worker | migrate [--plan] | bootstrap [--new-key] | rotate-secrets]
+const ARGUMENTS = {
+  bootstrap: ['--new-key'],
+  migrate: ['--plan'],
+  'verify-storage': ['--hash', '--delete-orphans', '--mark', '--force'],
+};
+const USAGE = `Usage: agent-registry-service [command] [options]
 
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
 
-Commands. All need DATABASE_URL, and all but migrate also need SECRETS_KEYS:
+Commands. All need DATABASE_URL, and all but migrate and verify-storage also need SECRETS_KEYS:
   api             serves the API on PORT
   worker          runs the jobs of the API
-  migrate         migrates the database to the schema of this release (--plan: prints the steps instead)
-  bootstrap       creates the first organization, and prints its ids and its API key (--new-key: a new key)
+  migrate         migrates the database to the schema of this release
+                  --plan            prints the steps instead
+  bootstrap       creates the first organization, and prints its ids and its API key
+                  --new-key         prints a new key of an organization that exists
   rotate-secrets  re-encrypts the stored secrets with the first key of SECRETS_KEYS
+  verify-storage  compares the database with the stored files, and prints what is missing as lines of JSON.
+                  Exits with 1 if bytes are missing. Without DATABASE_URL, uses the database in DATA_DIR.
+                  --hash            also reads every file, and compares its SHA-256
+                  --delete-orphans  lets a worker delete the files that nothing refers to
+                  --mark            accepts a storage that you moved, if nothing is missing (--force: even then)
 `;
 
 const root = new URL('..', import.meta.url);
@@ -77,7 +89,7 @@ async function start(command) {
 const reason = unsupportedReason(process.versions.node);
 if (reason !== null) fail(reason);
 const [command] = process.argv.splice(2, 1);
-const known = { bootstrap: ['--new-key'], migrate: ['--plan'] }[command] ?? [];
+const known = (Object.keys(ARGUMENTS).includes(command) && ARGUMENTS[command]) || [];
 const unknown = process.argv.slice(2).find((argument) => !known.includes(argument));
 if (command === '--help' || command === '-h') {
   process.stdout.write(USAGE);

@@ -1,8 +1,9 @@
 // npm run openapi: writes openapi.json from the compiled code, with a temporary database.
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const require = createRequire(new URL('../dist/src/standalone.js', import.meta.url));
 require('reflect-metadata');
@@ -14,6 +15,7 @@ const { migrate } = require('./database/migrate.js');
 const { OpenApiSource } = require('./openapi/index.js');
 
 setLogLevel('error');
+const storage = mkdtempSync(path.join(os.tmpdir(), 'openapi-storage-'));
 const postgres = await startEmbeddedPostgres({
   dataDir: mkdtempSync(path.join(os.tmpdir(), 'openapi-')),
   ephemeral: true,
@@ -22,6 +24,7 @@ try {
   await migrate(postgres.url);
   const environment = readEnvironment({
     DATABASE_URL: postgres.url,
+    STORAGE_URL: pathToFileURL(storage).href,
     SECRETS_KEY: Buffer.alloc(32).toString('base64'),
   });
   const app = await createApi(environment);
@@ -31,4 +34,5 @@ try {
   await app.close();
 } finally {
   await postgres.stop();
+  rmSync(storage, { recursive: true });
 }

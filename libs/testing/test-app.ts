@@ -90,14 +90,24 @@ const DISABLE_AUTOVACUUM = `DO $$ DECLARE name regclass; BEGIN
     EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', name);
   END LOOP; END $$`;
 
+/** The storage directories of the running applications of this process, by the name of their database. */
+const storages = new Map<string, string>();
+
 /** Boots the API as its process does: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.databaseUrl
     ? { url: options.databaseUrl, drop: () => Promise.resolve() }
     : await createTestDatabase();
-  const storage = await mkdtemp(path.join(os.tmpdir(), 'storage-'));
+  // instances on the same database share its storage, which has the marker of the installation
+  const { pathname } = new URL(database.url);
+  const shared = storages.get(pathname);
+  const storage = shared ?? (await mkdtemp(path.join(os.tmpdir(), 'storage-')));
+  storages.set(pathname, storage);
   const drop = async (): Promise<void> => {
-    await rm(storage, { recursive: true, force: true });
+    if (shared === undefined) {
+      storages.delete(pathname);
+      await rm(storage, { recursive: true, force: true });
+    }
     await database.drop();
   };
   try {

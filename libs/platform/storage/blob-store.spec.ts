@@ -4,6 +4,7 @@ import { Environment } from '#platform/config';
 import { type Database, sql } from '#platform/db';
 import { BlobRepository } from './blob.repository';
 import { BlobStore, type WrittenBlob } from './blob-store';
+import { StorageErrors } from './storage-errors';
 import { StorageQuota } from './storage-quota';
 import { contentOf, describeStorages, failingAfter, streamOf, type TestStorage } from './storages.fixture';
 
@@ -27,6 +28,7 @@ describeStorages('kept bytes', (create) => {
       new BlobRepository(database),
       new Environment(),
       app.get(StorageQuota),
+      app.get(StorageErrors),
     );
   });
 

@@ -7,6 +7,7 @@ import { rootLogger } from '#platform/logging';
 import type { OrgScope } from '#platform/scope';
 import { type BlobRow, BlobRepository } from './blob.repository';
 import { type ByteRange, ObjectStorage, storageUnavailable } from './object-storage';
+import { StorageErrors } from './storage-errors';
 import { StorageQuota } from './storage-quota';
 
 /** Interval of the heartbeat of a write, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
@@ -29,6 +30,8 @@ export interface WrittenBlob {
   readonly orgId: string;
   /** @internal */
   readonly row: BlobRow;
+  /** The key of an object with the same bytes that the storage has lost, and that this one replaces. @internal */
+  readonly lostKey: string | null;
   /** Stops the heartbeat. @internal */
   readonly stop: () => void;
   /** Ends the reservation of the bytes. @internal */
@@ -69,6 +72,7 @@ export class BlobStore {
     private readonly blobs: BlobRepository,
     private readonly environment: Environment,
     private readonly quota: StorageQuota,
+    private readonly errors: StorageErrors,
   ) {}
 
   /**
@@ -88,11 +92,13 @@ export class BlobStore {
       renewal = setInterval(() => void this.blobs.renew(key).catch(logMissedHeartbeat), RENEWAL_MS);
       const hashed = new Hashed(bytes, grow);
       await this.storage.write(key, hashed);
-      // A process that was suspended for too long may have completed an object after its deletion.
-      if (!(await this.blobs.renew(key))) throw deletedMeanwhile();
       const { size, sha256, crc } = hashed;
       const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
-      return { sha256, size, orgId: scope.orgId, row, stop, release, isKept: false };
+      const renewed = await this.blobs.renewWritten(scope, row);
+      // A process that was suspended for too long may have completed an object after its deletion.
+      if (!renewed) throw deletedMeanwhile();
+      const lostKey = await this.lostKeyOf(renewed.earlier_key, size);
+      return { sha256, size, orgId: scope.orgId, row, lostKey, stop, release, isKept: false };
     } catch (error) {
       stop();
       await this.deleteUnkept(key);
@@ -124,13 +130,16 @@ export class BlobStore {
     written.release();
   }
 
-  /** Keeps written bytes. If the organization already has them, its earlier object is used. */
+  /** Keeps written bytes. If the organization already has them, its earlier object is used, unless the storage has lost it. */
   async keep(tx: Tx, scope: Tenant, written: WrittenBlob): Promise<void> {
-    const { row } = written;
-    written.isKept = (await this.blobs.keep(tx, scope, row)) === row.storage_key;
+    const { row, lostKey } = written;
+    const key = await this.blobs.keep(tx, scope, row);
+    const isLost = key === lostKey;
+    written.isKept = key === row.storage_key || isLost;
     if (!written.isKept) return void (await this.blobs.abandon(row.storage_key, tx));
     if (!(await this.blobs.end(tx, row.storage_key))) throw deletedMeanwhile();
-    this.quota.add(tx, scope, row.size_bytes);
+    if (isLost) await this.blobs.replaceLost(tx, scope, row, lostKey);
+    else this.quota.add(tx, scope, row.size_bytes);
   }
 
   /**
@@ -195,13 +204,10 @@ export class BlobStore {
   async open(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<BlobContent> {
     const row = await this.blobs.find(scope, sha256, on);
     if (!row) throw storageUnavailable(new Error(`The bytes ${sha256} are missing.`));
-    const { size_bytes: size } = row;
-    return {
-      sha256,
-      size,
-      read: (range, reuse) =>
-        range ? this.storage.read(row.storage_key, size, range, reuse) : this.whole(row, reuse),
-    };
+    const { size_bytes: size, storage_key: key } = row;
+    const read = (range?: ByteRange, reuse?: boolean) =>
+      range ? this.storage.read(key, size, range, reuse) : this.whole(row, reuse);
+    return { sha256, size, read: (range, reuse) => this.errors.countAll('read', read(range, reuse)) };
   }
 
   /**
@@ -229,6 +235,11 @@ export class BlobStore {
         }
       }
     }
+  }
+
+  /** Returns the key of an earlier object with the same bytes if the storage no longer has it. */
+  private async lostKeyOf(earlierKey: string | null, size: number): Promise<string | null> {
+    return earlierKey === null || (await this.storage.sizeOf(earlierKey)) === size ? null : earlierKey;
   }
 
   private async releaseNow(tx: Tx, scope: Tenant, sha256s: readonly string[]): Promise<number> {

@@ -26,12 +26,26 @@ export class BlobRepository {
     );
   }
 
-  /** Renews the heartbeat of a write. Returns false if its object has been deleted as interrupted. */
-  async renew(key: string): Promise<boolean> {
-    const renewed = await this.database.query(
-      sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL RETURNING 1`,
+  /** Renews the heartbeat of a write, unless its object has been deleted as interrupted. */
+  async renew(key: string): Promise<void> {
+    await this.database.query(
+      sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL`,
     );
-    return renewed.length > 0;
+  }
+
+  /**
+   * Renews the heartbeat of a complete write. Returns the key of the object that the organization already has with the same bytes.
+   * Returns undefined if the new object has been deleted as interrupted.
+   */
+  async renewWritten(
+    { orgId }: Pick<OrgScope, 'orgId'>,
+    { sha256, storage_key }: BlobRow,
+  ): Promise<{ earlier_key: string | null } | undefined> {
+    const [renewed] = await this.database.query<{ earlier_key: string | null }>(
+      sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${storage_key} AND heartbeat_at IS NOT NULL
+        RETURNING (SELECT b.storage_key FROM blobs b WHERE b.org_id = ${orgId} AND b.sha256 = ${sha256}) AS earlier_key`,
+    );
+    return renewed;
   }
 
   /** Ends a write whose object is to be kept. Returns false if the object has been deleted as interrupted meanwhile. */
@@ -51,6 +65,22 @@ export class BlobRepository {
         RETURNING storage_key`,
     );
     return stored!.storage_key;
+  }
+
+  /** Replaces an object that the storage has lost by one with the same bytes, and marks its remains for deletion. */
+  async replaceLost(
+    tx: Tx,
+    { orgId }: Pick<OrgScope, 'orgId'>,
+    row: BlobRow,
+    lostKey: string,
+  ): Promise<void> {
+    await tx.query(
+      sql`WITH replaced AS (
+          UPDATE blobs SET storage_key = ${row.storage_key}
+          WHERE org_id = ${orgId} AND sha256 = ${row.sha256} AND storage_key = ${lostKey} RETURNING 1
+        )
+        INSERT INTO blob_writes (storage_key, org_id) SELECT ${lostKey}, ${orgId} FROM replaced`,
+    );
   }
 
   /** Tells whether this object itself is kept, and not another one with the same bytes. */
@@ -168,14 +198,32 @@ export class BlobRepository {
   }
 
   private async readReferences(): Promise<string> {
-    const keys = await this.database.query<{ condition: string }>(
-      `SELECT format('NOT EXISTS (SELECT FROM %s child WHERE %s)', k.conrelid::regclass, (
-          SELECT string_agg(format('child.%I = blobs.%I', a.attname, b.attname), ' AND ')
-          FROM unnest(k.conkey, k.confkey) AS pair (child, parent)
-            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = pair.child
-            JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = pair.parent)) AS condition
-        FROM pg_constraint k WHERE k.contype = 'f' AND k.confrelid = 'blobs'::regclass ORDER BY 1`,
-    );
-    return keys.map(({ condition }) => condition).join(' AND ');
+    const references = await blobReferences(this.database);
+    return references
+      .map(({ table, condition }) => `NOT EXISTS (SELECT FROM ${table} child WHERE ${condition})`)
+      .join(' AND ');
   }
 }
+
+/** A foreign key to `blobs`, as quoted SQL. */
+export interface BlobReference {
+  table: string;
+  /** The condition that a row `child` of the table refers to a row of `blobs`. */
+  condition: string;
+  /** The primary key of the row `child`, as a JSON object. */
+  key: string;
+}
+
+/** Reads the foreign keys to `blobs` from the catalog, so that none can be forgotten. */
+export const blobReferences = (on: SqlExecutor): Promise<BlobReference[]> =>
+  on.query<BlobReference>(
+    `SELECT k.conrelid::regclass::text AS table, (
+        SELECT string_agg(format('child.%I = blobs.%I', a.attname, b.attname), ' AND ')
+        FROM unnest(k.conkey, k.confkey) AS pair (child, parent)
+          JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = pair.child
+          JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = pair.parent) AS condition, (
+        SELECT format('jsonb_build_object(%s)', string_agg(format('%L, child.%I', a.attname, a.attname), ', '))
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = k.conrelid AND i.indisprimary) AS key
+      FROM pg_constraint k WHERE k.contype = 'f' AND k.confrelid = 'blobs'::regclass ORDER BY 1`,
+  );

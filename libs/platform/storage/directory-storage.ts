@@ -1,6 +1,16 @@
-import { access, constants, type FileHandle, mkdir, open, rename, rm, statfs } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { type ByteRange, ObjectStorage, READ_BYTES, translateErrors } from './object-storage';
+import { LoadingCache } from '#platform/concurrency';
+import { filesIn } from './directory-listing';
+import {
+  type ByteRange,
+  MARKER,
+  MARKER_BYTES_MAX,
+  ObjectStorage,
+  READ_BYTES,
+  translateErrors,
+} from './object-storage';
 
 const EMPTY = Buffer.alloc(0);
 
@@ -18,31 +28,22 @@ const QUICK_MS = 50;
  * so that a file is complete or absent even after a power failure.
  */
 export class DirectoryStorage extends ObjectStorage {
+  readonly name: string;
+  readonly isMounted = true;
   private readonly directory: string;
+  private readonly objects: string;
+  /** The directories whose own entries this process has made durable. Another process may have created them just now. */
+  private readonly durable = new LoadingCache<true>({ lifetimeMs: Infinity, max: 10_000 });
 
   constructor(directory: string) {
     super();
     this.directory = path.resolve(directory);
+    this.objects = path.join(this.directory, 'objects');
+    this.name = `directory ${this.directory}`;
   }
 
-  async write(key: string, bytes: AsyncIterable<Buffer>): Promise<void> {
-    const [target, temporary] = [this.fileOf(key), this.temporaryOf(key)];
-    const handle = await translateErrors(async () => {
-      await mkdir(path.dirname(temporary), { recursive: true, mode: 0o700 });
-      return open(temporary, 'wx', 0o600);
-    });
-    try {
-      for await (const chunk of bytes) await translateErrors(() => handle.writeFile(chunk));
-      await translateErrors(() => handle.sync());
-    } finally {
-      await translateErrors(() => handle.close());
-    }
-    await translateErrors(async () => {
-      const created = await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-      if (created !== undefined) await syncParents(path.dirname(target), created);
-      await rename(temporary, target);
-      await syncDirectory(path.dirname(target));
-    });
+  write(key: string, bytes: AsyncIterable<Buffer>): Promise<void> {
+    return this.place(this.temporaryOf(key), this.fileOf(key), bytes);
   }
 
   async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }, reuse = false) {
@@ -81,11 +82,31 @@ export class DirectoryStorage extends ObjectStorage {
     });
   }
 
-  async check(): Promise<void> {
-    await translateErrors(async () => {
-      await mkdir(this.directory, { recursive: true, mode: 0o700 });
-      await access(this.directory, constants.R_OK | constants.W_OK);
-    });
+  sizeOf(key: string): Promise<number | null> {
+    return translateErrors(() => orNull(async () => (await stat(this.fileOf(key))).size));
+  }
+
+  list() {
+    return filesIn(this.objects);
+  }
+
+  readMarker(): Promise<string | null> {
+    return translateErrors(() =>
+      orNull(async () => {
+        const handle = await open(path.join(this.objects, MARKER), 'r');
+        try {
+          const { buffer, bytesRead } = await handle.read(Buffer.alloc(MARKER_BYTES_MAX));
+          return buffer.toString('utf8', 0, bytesRead);
+        } finally {
+          await handle.close();
+        }
+      }),
+    );
+  }
+
+  writeMarker(content: string): Promise<void> {
+    const temporary = this.temporaryOf(`marker-${randomUUID()}`);
+    return this.place(temporary, path.join(this.objects, MARKER), [Buffer.from(content)]);
   }
 
   override async diskBytes(): Promise<number | null> {
@@ -100,8 +121,40 @@ export class DirectoryStorage extends ObjectStorage {
     }
   }
 
+  /** Writes a temporary file, and gives it its name once it is durable. */
+  private async place(
+    temporary: string,
+    target: string,
+    bytes: AsyncIterable<Buffer> | Iterable<Buffer>,
+  ): Promise<void> {
+    const handle = await translateErrors(async () => {
+      await mkdir(path.dirname(temporary), { recursive: true, mode: 0o700 });
+      return open(temporary, 'wx', 0o600);
+    });
+    try {
+      for await (const chunk of bytes) await translateErrors(() => handle.writeFile(chunk));
+      await translateErrors(() => handle.sync());
+    } finally {
+      await translateErrors(() => handle.close());
+    }
+    await translateErrors(async () => {
+      await this.createDurably(path.dirname(target));
+      await rename(temporary, target);
+      await syncDirectory(path.dirname(target));
+    });
+  }
+
+  private async createDurably(directory: string): Promise<void> {
+    const created = await mkdir(directory, { recursive: true, mode: 0o700 });
+    if (created !== undefined) this.durable.invalidate(directory);
+    await this.durable.find(directory, async () => {
+      await syncParents(directory, created ?? this.objects);
+      return true;
+    });
+  }
+
   private fileOf(key: string): string {
-    return path.join(this.directory, 'objects', key);
+    return path.join(this.objects, key);
   }
 
   private temporaryOf(key: string): string {
@@ -119,7 +172,17 @@ async function readFully(handle: FileHandle, at: number, buffer: Buffer): Promis
   return buffer;
 }
 
-/** Makes new directories durable, from a directory up to the topmost new one. */
+/** Returns null if the file does not exist. */
+async function orNull<Result>(work: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Makes the entries of directories durable, from a directory up to the topmost one. */
 async function syncParents(directory: string, first: string): Promise<void> {
   const parent = path.dirname(directory);
   await syncDirectory(parent);

@@ -6,8 +6,20 @@ export interface ByteRange {
   end: number;
 }
 
+/** An object in a listing. */
+export interface StoredObject {
+  key: string;
+  size: number;
+  modifiedAt: Date;
+}
+
 /** Chunk size for reading objects, in bytes. */
 export const READ_BYTES = 64 * 1024;
+
+/** The name of the marker. No object has this name, because a key has no dots. */
+export const MARKER = '.agent-registry.json';
+/** Largest marker that is read, in bytes. */
+export const MARKER_BYTES_MAX = 1024;
 
 /**
  * Stores bytes under keys. Each key is written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
@@ -15,6 +27,12 @@ export const READ_BYTES = 64 * 1024;
  * Failures of the storage itself throw 503 `storage_unavailable`. Failures of the source of a write are thrown unchanged.
  */
 export abstract class ObjectStorage {
+  /** What an operator calls the storage, such as `directory /srv/registry`. */
+  abstract readonly name: string;
+
+  /** Whether the storage is part of a file system, where other bytes may appear under the same path at any time. */
+  abstract readonly isMounted: boolean;
+
   /**
    * Writes an object, in constant memory. The object appears once it is complete and durable. An interrupted write leaves no
    * object; `delete` removes its temporary files and the parts of its upload. A chunk need not stay valid once the next one
@@ -36,8 +54,17 @@ export abstract class ObjectStorage {
   /** Deletes an object and the remains of an interrupted write. Succeeds if there is nothing to delete. */
   abstract delete(key: string): Promise<void>;
 
-  /** Throws 503 unless objects can be written and read, for the readiness check. */
-  abstract check(): Promise<void>;
+  /** Returns the size of an object in bytes. Null if there is none. */
+  abstract sizeOf(key: string): Promise<number | null>;
+
+  /** Lists the objects with keys of two names, in the binary order of their keys, in constant memory. Skips other files. */
+  abstract list(): AsyncIterable<readonly StoredObject[]>;
+
+  /** Returns the content of the marker, at most its first `MARKER_BYTES_MAX` bytes. Null if there is none. */
+  abstract readMarker(): Promise<string | null>;
+
+  /** Writes the marker, durably. Replaces an existing one. */
+  abstract writeMarker(content: string): Promise<void>;
 
   /** Returns the size of the disk that holds the objects, in bytes. Null if there is none, or if it is unknown. */
   diskBytes(): Promise<number | null> {

@@ -196,7 +196,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     const { endpoint } = closed;
     await closed.close();
     const closedStorage = new S3Storage(parseS3Url(bucket.url(endpoint)), { limitBytes: 1 });
-    await expect(closedStorage.check()).rejects.toMatchObject(UNAVAILABLE);
+    await expect(closedStorage.readMarker()).rejects.toMatchObject(UNAVAILABLE);
     await expect(closedStorage.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(
       UNAVAILABLE,
     );

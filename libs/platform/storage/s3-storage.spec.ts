@@ -88,7 +88,6 @@ describe('a bucket of a service that does not know checksums', () => {
     async (size) => {
       const storage = await storageAt(url);
       const bytes = randomBytes(size);
-      await storage.check();
       await storage.write('org/object', streamOf(bytes));
       if (size > 0) expect((await contentOf(storage.read('org/object', size))).equals(bytes)).toBe(true);
       expect(bucket.objects.get('/bucket/files/org/object')!.equals(bytes)).toBe(true);

@@ -3,10 +3,14 @@ import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  HeadBucketCommand,
+  HeadObjectCommand,
   ListMultipartUploadsCommand,
+  ListObjectsV2Command,
   type MultipartUpload,
+  NoSuchKey,
   NoSuchUpload,
+  NotFound,
+  PutObjectCommand,
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
@@ -14,8 +18,11 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { FairLimiter, withDeadline } from '#platform/concurrency';
 import {
   type ByteRange,
+  MARKER,
+  MARKER_BYTES_MAX,
   ObjectStorage,
   READ_BYTES,
+  type StoredObject,
   storageUnavailable,
   translateErrors,
 } from './object-storage';
@@ -27,6 +34,9 @@ const PART_BYTES_MIN = 5 * 1024 ** 2;
 const BLOCK_BYTES = 64 * 1024;
 /** Maximum number of parts of an upload. */
 const PARTS_MAX = 10_000;
+
+/** The keys in a listing. Everything else is skipped, such as the marker. */
+const LISTED_KEY = /^[\w-]+\/[\w-]+$/;
 
 /** Concurrent writes. Each takes the memory of two parts, because the SDK joins the chunks of a part. */
 const WRITES = 24;
@@ -62,6 +72,8 @@ interface Target {
  * part. On AWS, parts also have a CRC-32. Other services get none, because many reject it, unless `STORAGE_URL` demands it.
  */
 export class S3Storage extends ObjectStorage {
+  readonly name: string;
+  readonly isMounted = false;
   private readonly partBytes: number;
   private readonly stallMs: number;
   private readonly writing: S3Client;
@@ -78,6 +90,7 @@ export class S3Storage extends ObjectStorage {
     { limitBytes, stallMs = STALL_MS }: S3StorageOptions,
   ) {
     super();
+    this.name = `bucket ${location.bucket}${location.prefix && ` with the prefix ${location.prefix}`}`;
     this.partBytes = Math.max(PART_BYTES_MIN, Math.ceil(limitBytes / PARTS_MAX));
     this.stallMs = stallMs;
     const { region, endpoint, isPathStyle, hasChecksums } = location;
@@ -151,8 +164,58 @@ export class S3Storage extends ObjectStorage {
     });
   }
 
-  async check(): Promise<void> {
-    await translateErrors(() => this.reading.send(new HeadBucketCommand({ Bucket: this.location.bucket })));
+  sizeOf(key: string): Promise<number | null> {
+    return translateErrors(async () => {
+      try {
+        const { ContentLength } = await this.reading.send(new HeadObjectCommand(this.targetOf(key)));
+        return ContentLength ?? null;
+      } catch (error) {
+        if (error instanceof NotFound) return null;
+        throw error;
+      }
+    });
+  }
+
+  async *list(): AsyncGenerator<StoredObject[], void, undefined> {
+    const { bucket: Bucket, prefix: Prefix } = this.location;
+    let ContinuationToken: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken });
+      const page = await translateErrors(() => this.reading.send(command));
+      yield (page.Contents ?? [])
+        .map(({ Key, Size, LastModified }) => ({
+          key: Key!.slice(Prefix.length),
+          size: Size!,
+          modifiedAt: LastModified!,
+        }))
+        .filter(({ key }) => LISTED_KEY.test(key));
+      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken !== undefined);
+  }
+
+  readMarker(): Promise<string | null> {
+    return translateErrors(async () => {
+      const command = new GetObjectCommand({
+        ...this.targetOf(MARKER),
+        Range: `bytes=0-${MARKER_BYTES_MAX - 1}`,
+      });
+      try {
+        const { Body } = await this.reading.send(command);
+        return await withDeadline(
+          Body!.transformToString(),
+          this.stallMs,
+          'The bucket stopped sending its marker.',
+        );
+      } catch (error) {
+        if (error instanceof NoSuchKey) return null;
+        throw error;
+      }
+    });
+  }
+
+  async writeMarker(content: string): Promise<void> {
+    const command = new PutObjectCommand({ ...this.targetOf(MARKER), Body: content });
+    await translateErrors(() => this.writing.send(command));
   }
 
   override close(): void {

@@ -1,14 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
-import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Environment } from '#platform/config';
-import { rootLogger } from '#platform/logging';
+import { MetricsModule } from '#platform/metrics';
 import { StartError } from '#platform/process';
 import { BlobRepository } from './blob.repository';
 import { BlobStore } from './blob-store';
 import { DirectoryStorage } from './directory-storage';
+import { MarkedStorage } from './marked-storage';
 import { ObjectStorage } from './object-storage';
 import { parseS3Url } from './s3-location';
+import { StorageErrors } from './storage-errors';
+import { StorageMark } from './storage-mark';
+import { StorageMarkRepository } from './storage-mark.repository';
 import { StorageQuota, StorageUsageRepository } from './storage-quota';
 
 /** Returns the storage that the environment configures. Throws a StartError that names `STORAGE_URL` if the URL is invalid. */
@@ -39,10 +43,19 @@ async function defaultQuota(storage: ObjectStorage): Promise<number | null> {
   return bytes === null ? null : Math.floor(bytes * DISK_SHARE);
 }
 
-/** Provides the storage of files and packages. */
+/** Provides the storage of files and packages. The process does not start with a storage of another installation. */
 @Module({
+  imports: [MetricsModule],
   providers: [
-    { provide: ObjectStorage, inject: [Environment], useFactory: storageOf },
+    StorageErrors,
+    StorageMark,
+    StorageMarkRepository,
+    {
+      provide: ObjectStorage,
+      inject: [Environment, StorageMark, StorageErrors],
+      useFactory: async (environment: Environment, mark: StorageMark, errors: StorageErrors) =>
+        new MarkedStorage(await storageOf(environment), mark, errors),
+    },
     BlobRepository,
     BlobStore,
     StorageUsageRepository,
@@ -55,16 +68,11 @@ async function defaultQuota(storage: ObjectStorage): Promise<number | null> {
   ],
   exports: [BlobStore, ObjectStorage, StorageQuota],
 })
-export class StorageModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  constructor(private readonly storage: ObjectStorage) {}
+export class StorageModule implements OnModuleInit, OnApplicationShutdown {
+  constructor(@Inject(ObjectStorage) private readonly storage: MarkedStorage) {}
 
-  /** Logs at once if the storage cannot be reached. Everything else works without it, so the process starts. */
-  onApplicationBootstrap(): void {
-    this.storage
-      .check()
-      .catch((error: unknown) =>
-        rootLogger.error({ err: error }, 'cannot reach the file storage of STORAGE_URL'),
-      );
+  onModuleInit(): Promise<void> {
+    return this.storage.start();
   }
 
   onApplicationShutdown(): void {

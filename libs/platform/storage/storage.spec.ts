@@ -1,5 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { filesIn } from './directory-listing';
+import { DirectoryStorage } from './directory-storage';
 import { READ_BYTES } from './object-storage';
 import {
   contentOf,
@@ -155,16 +160,85 @@ describeStorages('a storage', (create) => {
     }
   });
 
+  it('lists every object with its size, in the binary order of the keys, and nothing else', async () => {
+    const listed = await create();
+    const keys = ['b/2', 'b/10', 'B/1', 'b-a/1', 'b/_', 'a/1'];
+    for (const [at, key] of keys.entries()) await listed.storage.write(key, streamOf(Buffer.alloc(at)));
+    await listed.storage.writeMarker('{}');
+    const found: [string, number][] = [];
+    for await (const batch of listed.storage.list()) {
+      for (const { key, size, modifiedAt } of batch) {
+        expect(Math.abs(Date.now() - modifiedAt.getTime())).toBeLessThan(3_600_000);
+        found.push([key, size]);
+      }
+    }
+    expect(found).toEqual(
+      keys.map((key, at) => [key, at] as [string, number]).sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+    await listed.close();
+  });
+
+  it('returns the size of an object, and null for a missing one', async () => {
+    const key = await written(Buffer.alloc(1_234));
+    expect([await test.storage.sizeOf(key), await test.storage.sizeOf(newKey())]).toEqual([1_234, null]);
+  });
+
+  it('keeps a marker, which can be replaced', async () => {
+    expect(await test.storage.readMarker()).toBeNull();
+    await test.storage.writeMarker('one');
+    await test.storage.writeMarker('another');
+    expect(await test.storage.readMarker()).toBe('another');
+    expect(await test.leftovers()).toEqual([]);
+  });
+
   it('reports whether it can be reached', async () => {
-    await test.storage.check();
     const elsewhere = test.url.startsWith('file:')
       ? 'file:///dev/null/none'
       : test.url.replace(/^s3:\/\/[^/]+/, 's3://no-such-bucket');
     const other = await storageAt(elsewhere);
-    await expect(other.check()).rejects.toMatchObject(UNAVAILABLE);
+    await expect(other.readMarker()).rejects.toMatchObject(UNAVAILABLE);
     await expect(other.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(UNAVAILABLE);
     other.close();
   });
+});
+
+it('lists a directory completely and in order if its names do not fit into memory at once', async () => {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'registry-test-listing-'));
+  const keys = ['a', 'a-b', 'c'].flatMap((org) => Array.from({ length: 10 }, (_, at) => `${org}/${at}`));
+  for (const key of keys) {
+    await mkdir(path.dirname(path.join(directory, key)), { recursive: true });
+    await writeFile(path.join(directory, key), key);
+  }
+  await mkdir(path.join(directory, 'lost+found'), { mode: 0 });
+  for (const atOnce of [1, 2, 3, 10, 100]) {
+    const found: string[] = [];
+    for await (const batch of filesIn(directory, atOnce)) found.push(...batch.map(({ key }) => key));
+    expect(found).toEqual([...keys].sort());
+  }
+  await rm(directory, { recursive: true });
+});
+
+it('survives a power failure: a file and its directories are on the disk before a write ends', async () => {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'registry-test-durable-'));
+  await new DirectoryStorage(directory).write('org/one', streamOf(Buffer.from('one')));
+  // Another process has created the directories just now, and may not have synced them.
+  const storage = new DirectoryStorage(directory);
+  const probe = await open(os.devNull);
+  const handles = Object.getPrototypeOf(probe) as typeof probe;
+  await probe.close();
+  const { sync } = handles;
+  const synced: string[] = [];
+  const spy = jest.spyOn(handles, 'sync').mockImplementation(async function (this: typeof probe) {
+    synced.push(path.relative(directory, readlinkSync(`/dev/fd/${this.fd}`)));
+    await sync.call(this);
+  });
+  await storage.write('org/two', streamOf(Buffer.from('two')));
+  expect(synced).toEqual(['incomplete/org.two', 'objects', '', 'objects/org']);
+  synced.length = 0;
+  await storage.write('org/three', streamOf(Buffer.from('three')));
+  expect(synced).toEqual(['incomplete/org.three', 'objects/org']);
+  spy.mockRestore();
+  await rm(directory, { recursive: true });
 });
 
 /** Files and sockets that this process has open. */

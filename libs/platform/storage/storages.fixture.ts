@@ -30,7 +30,8 @@ export function describeStorages(name: string, fn: (create: () => Promise<TestSt
   describeWithS3(`${name}, in a bucket`, (createBucket) => fn(async () => inBucket(await createBucket())));
 }
 
-async function inDirectory(): Promise<TestStorage> {
+/** Returns a storage in a new directory. */
+export async function inDirectory(): Promise<TestStorage> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'registry-test-storage-'));
   const url = `file://${directory}/new`;
   const filesOf = async (name: string): Promise<string[]> => {

@@ -36,7 +36,9 @@ export class Platform1795824000000 extends SqlMigration {
       -- The secret from which the keys of hashes are derived. Null before the first start. All processes seal with the key that
       -- seals this secret.
       secret text,
-      ${sealedByColumn('secret')}
+      ${sealedByColumn('secret')},
+      -- when the storage of files got its marker; null before
+      storage_marked_at timestamptz
     );
     INSERT INTO installation DEFAULT VALUES;
 
@@ -140,6 +142,8 @@ export class Platform1795824000000 extends SqlMigration {
       storage_key text COLLATE "C" NOT NULL,
       PRIMARY KEY (org_id, sha256)
     );
+    -- the comparison with the storage, in the order of the keys
+    CREATE UNIQUE INDEX blobs_by_key ON blobs (storage_key);
 
     -- The bytes of the distinct files, packages and skill contents of each organization. Changed as the last part of the
     -- transaction that stores them.
