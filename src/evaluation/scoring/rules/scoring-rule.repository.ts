@@ -63,6 +63,18 @@ const countToday = (sent: Sql, skipped: Sql): Sql => sql`
       CASE WHEN is_same THEN scored_today ELSE 0 END, CASE WHEN is_same THEN spent_today_usd ELSE 0 END
     FROM (SELECT day, counted_day IS NOT DISTINCT FROM day AS is_same FROM date_trunc('day', now(), 'UTC') AS day) now_day)`;
 
+/** Selects the enabled rules of all tenants. */
+const activeRules = (openMax: number): Sql => sql`
+  SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
+    r.seen_trace_id, r.last_error, r.max_cost_usd_per_day,
+    (SELECT s.archived_at IS NULL FROM scorers s
+     WHERE s.scorer_id = r.scorer_id AND s.workspace_id = r.workspace_id) AS is_scorer_live,
+    (SELECT count(*) FROM (
+       SELECT FROM score_runs o
+       WHERE o.rule_id = r.rule_id AND o.workspace_id = r.workspace_id AND o.run_status IN ('queued', 'running')
+       LIMIT ${openMax}) open) AS open_runs
+  FROM scoring_rules r WHERE r.enabled AND r.archived_at IS NULL`;
+
 /** Returns the mean known cost of the targets of a few runs for which the judge was asked. Null if no cost is known. */
 const meanCost = (scope: Scope, runs: Sql): Sql => sql`(
   SELECT avg(cost_usd) FROM (${runs}) run CROSS JOIN LATERAL (
@@ -108,18 +120,15 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
     return this.database.query<ActiveRule>(
       prepared(
         'scoring-rule.list-active',
-        sql`SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
-              r.seen_trace_id, r.last_error, r.max_cost_usd_per_day,
-              (SELECT s.archived_at IS NULL FROM scorers s
-               WHERE s.scorer_id = r.scorer_id AND s.workspace_id = r.workspace_id) AS is_scorer_live,
-              (SELECT count(*) FROM (
-                 SELECT FROM score_runs o
-                 WHERE o.rule_id = r.rule_id AND o.workspace_id = r.workspace_id
-                   AND o.run_status IN ('queued', 'running')
-                 LIMIT ${openMax}) open) AS open_runs
-            FROM scoring_rules r
-            WHERE r.enabled AND r.archived_at IS NULL AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
+        sql`${activeRules(openMax)} AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
       ),
+    );
+  }
+
+  /** Finds an enabled rule of any tenant. Returns an empty list if there is none. */
+  findActive(ruleId: string, openMax: number): Promise<ActiveRule[]> {
+    return this.database.query<ActiveRule>(
+      prepared('scoring-rule.find-active', sql`${activeRules(openMax)} AND r.rule_id = ${ruleId}`),
     );
   }
 

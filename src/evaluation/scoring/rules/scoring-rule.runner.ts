@@ -71,18 +71,40 @@ export class ScoringRuleRunner {
     while (await this.pass());
   }
 
+  /**
+   * Starts the next runs of a rule, when one of its runs has ended. Without this, the rule would wait for the next pass. Logs
+   * errors instead of throwing them, because the next pass tries again.
+   */
+  async runNext(ruleId: string): Promise<void> {
+    try {
+      while (await this.stepAll(await this.rules.findActive(ruleId, OPEN_RUNS_MAX)));
+    } catch (error) {
+      rootLogger.warn({ err: error, rule_id: ruleId }, 'the next run of a scoring rule could not be started');
+    }
+  }
+
   private async pass(): Promise<boolean> {
     let hasMore = false;
     let after = '';
     for (;;) {
       const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
-      for (const { rule, before_us } of await this.leaseDue(page)) {
-        if (this.shutdown.stopping.aborted) return false;
-        if (await this.step(rule, before_us)) hasMore = true;
-      }
-      if (page.length < PAGE || this.shutdown.stopping.aborted) return hasMore;
+      if (await this.stepAll(page)) hasMore = true;
+      if (this.shutdown.stopping.aborted) return false;
+      if (page.length < PAGE) return hasMore;
       after = page.at(-1)!.rule_id;
     }
+  }
+
+  /** Makes a step for each rule with work. Returns whether a rule has more work. */
+  private async stepAll(rules: readonly ActiveRule[]): Promise<boolean> {
+    let hasMore = false;
+    // before a lease is taken, because a rule waits until a lease that is not released expires
+    if (this.shutdown.stopping.aborted) return false;
+    for (const { rule, before_us } of await this.leaseDue(rules)) {
+      if (this.shutdown.stopping.aborted) return false;
+      if (await this.step(rule, before_us)) hasMore = true;
+    }
+    return hasMore;
   }
 
   /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */

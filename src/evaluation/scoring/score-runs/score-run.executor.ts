@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { FairLimiter } from '#platform/concurrency';
+import { FairLimiter, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Handles, JobHandedBack, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
+import { ScoringRuleRunner } from '../rules/scoring-rule.runner';
 import { type ClaimedRun, RunExecutionRepository } from './run-execution.repository';
 import { RunExecutionService, type RunInProgress } from './run-execution.service';
 import { LEASE_MS, RunLease } from './run-lease';
@@ -39,6 +40,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly turns: RunTurnRepository,
     private readonly executions: RunExecutionRepository,
     private readonly execution: RunExecutionService,
+    private readonly rules: ScoringRuleRunner,
     private readonly shutdown: WorkerShutdown,
   ) {
     super();
@@ -113,11 +115,15 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   }
 
   private async execute(work: ClaimedWork): Promise<void> {
+    const { org_id, rule_id } = work.run;
     try {
       await this.execution.execute(work);
     } finally {
       this.slots.release(work.slot);
     }
+    if (rule_id === null) return;
+    // The job does not wait for it.
+    void this.shutdown.finish(runAs(org_id, () => tracing().untraced(() => this.rules.runNext(rule_id))));
   }
 
   /** Executes a run that does not belong to the current job. Returns false if it was not completed, and logs its error. */

@@ -218,7 +218,8 @@ export class ScoringRunner {
    * `onResult`, or the error that made scoring impossible, once no target is in progress.
    */
   async run(scope: Scope, job: ScoringJob, onResult: OnResult): Promise<void> {
-    const chunk = Math.min(CHUNK, job.concurrency);
+    // Code is fast, so that what is read ahead for it is not kept long.
+    const chunk = job.scorer.scorer_kind === 'code' ? CHUNK : Math.min(CHUNK, job.concurrency);
     const queue = this.subjects.prepare(scope, job, chunk);
     const broken = new AbortController();
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
