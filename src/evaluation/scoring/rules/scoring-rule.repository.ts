@@ -12,6 +12,7 @@ import {
 } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { FeedPosition } from '../../../telemetry';
+import type { ScorerKind } from '../../scorers';
 import type { Spending } from './pace';
 import type { ScoringRuleListQueryDto, WorkspaceRuleListQueryDto } from './scoring-rule.dto';
 import { ScoringRuleEntity } from './scoring-rule.entity';
@@ -31,6 +32,7 @@ export type ActiveRule = Pick<
   | 'max_cost_usd_per_day'
 > & {
   is_scorer_live: boolean;
+  scorer_kind: ScorerKind;
   /** Number of open runs of the rule, up to a limit. */
   open_runs: number;
 };
@@ -66,14 +68,15 @@ const countToday = (sent: Sql, skipped: Sql): Sql => sql`
 /** Selects the enabled rules of all tenants. */
 const activeRules = (openMax: number): Sql => sql`
   SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
-    r.seen_trace_id, r.last_error, r.max_cost_usd_per_day,
-    (SELECT s.archived_at IS NULL FROM scorers s
-     WHERE s.scorer_id = r.scorer_id AND s.workspace_id = r.workspace_id) AS is_scorer_live,
+    r.seen_trace_id, r.last_error, r.max_cost_usd_per_day, s.is_scorer_live, s.scorer_kind,
     (SELECT count(*) FROM (
        SELECT FROM score_runs o
        WHERE o.rule_id = r.rule_id AND o.workspace_id = r.workspace_id AND o.run_status IN ('queued', 'running')
        LIMIT ${openMax}) open) AS open_runs
-  FROM scoring_rules r WHERE r.enabled AND r.archived_at IS NULL`;
+  FROM scoring_rules r LEFT JOIN LATERAL (
+    SELECT archived_at IS NULL AS is_scorer_live, scorer_kind FROM scorers
+    WHERE scorer_id = r.scorer_id AND workspace_id = r.workspace_id OFFSET 0) s ON true
+  WHERE r.enabled AND r.archived_at IS NULL`;
 
 /** Returns the mean known cost of the targets of a few runs for which the judge was asked. Null if no cost is known. */
 const meanCost = (scope: Scope, runs: Sql): Sql => sql`(

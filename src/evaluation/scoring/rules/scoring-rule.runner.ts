@@ -17,7 +17,7 @@ import {
 } from '../score-runs/scoring-runner';
 import { targetIdOf, type TargetRef, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
-import { budgetOf, evenlySpread, isSpent, NO_BUDGET, type StepBudget } from './pace';
+import { budgetOf, evenlySpread, isFarFrom, isSpent, NO_BUDGET, type StepBudget } from './pace';
 import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
@@ -29,9 +29,12 @@ const PAGE = 100;
 /** Maximum number of open runs of one rule. With a slow scorer, arrivals wait instead of piling up as runs. */
 const OPEN_RUNS_MAX = 3;
 
-/** With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. */
-const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
-  max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
+/**
+ * With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. While it is far
+ * from the limit, it scores as many targets at a time as three runs do.
+ */
+const openRunsMax = ({ max_cost_usd_per_day, scorer_kind }: ActiveRule): number =>
+  max_cost_usd_per_day === null || scorer_kind !== 'llm_judge' ? OPEN_RUNS_MAX : 1; // code costs nothing
 
 const idOf = ({ rule_id }: ActiveRule): string => rule_id;
 
@@ -169,6 +172,7 @@ export class ScoringRuleRunner {
       return false;
     }
     let budget = NO_BUDGET;
+    let meanUsd: number | null = null;
     if (maxCostUsd !== null) {
       // The rule was read first. If another worker starts a run from here on, it advances the rule, and this step ends.
       const { spentUsd, dayEnd, ...rest } = await this.rules.spending(scope, rule, scorer.scorer_version);
@@ -178,6 +182,7 @@ export class ScoringRuleRunner {
       }
       if (isSpent(maxCostUsd, spentUsd)) await this.rules.pause(scope, rule, dayEnd);
       budget = budgetOf(rule.pace, maxCostUsd, { spentUsd, ...rest });
+      meanUsd = rest.meanUsd;
     }
     const arrived = await this.arrivals.read(scope, {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
@@ -191,7 +196,10 @@ export class ScoringRuleRunner {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const outcome = await this.advance(scope, rule, scorer, batch, budget.maxUsd);
+    const { maxUsd } = budget;
+    const isFast = maxUsd !== null && isFarFrom(maxUsd, meanUsd, batch.refs.length);
+    const concurrency = isFast ? OPEN_RUNS_MAX * CONCURRENCY_DEFAULT : CONCURRENCY_DEFAULT;
+    const outcome = await this.advance(scope, rule, scorer, batch, { max_cost_usd: maxUsd, concurrency });
     if (outcome === 'full') await this.rules.recordError([ruleId], TOO_MANY_RUNS);
     return outcome === 'advanced' && batch.hasMore;
   }
@@ -207,7 +215,7 @@ export class ScoringRuleRunner {
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
     { position, seenCount, chosenCount, refs }: Batch,
-    max_cost_usd: number | null,
+    options: { max_cost_usd: number | null; concurrency: number },
   ): Promise<'advanced' | 'changed' | 'full'> {
     const { grain, rule_id } = rule;
     const targets = toTargets(refs);
@@ -226,8 +234,8 @@ export class ScoringRuleRunner {
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return 'changed';
       if (runId !== null) {
-        const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
-        await this.runs.start(tx, scope, { ...scorer, ...settings, score_run_id: runId }, remaining);
+        const run = { ...scorer, ...options, grain, rule_id, score_run_id: runId };
+        await this.runs.start(tx, scope, run, remaining);
       }
       return 'advanced';
     });
