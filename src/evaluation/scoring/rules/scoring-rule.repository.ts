@@ -37,6 +37,14 @@ export type ActiveRule = Pick<
   open_runs: number;
 };
 
+/** The traces that arrived before a time and that a rule has not processed. */
+export const unseenBy = (rule: ActiveRule, before_us: number) => ({
+  rule,
+  workspace_id: rule.workspace_id,
+  after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
+  before_us,
+});
+
 /** The outcome of one step of a rule. */
 export interface RuleStep {
   /** The position in the arrivals that the rule has reached. */

@@ -20,7 +20,7 @@ import { TargetRepository } from '../targets/target.repository';
 import { budgetOf, evenlySpread, isFarFrom, isSpent, NO_BUDGET, type StepBudget } from './pace';
 import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
-import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
+import { type ActiveRule, type RuleStep, ScoringRuleRepository, unseenBy } from './scoring-rule.repository';
 
 /** Lease of a worker on a rule. Longer than a step takes. If the worker dies, the rule is delayed by this much. */
 const LEASE_MS = 30_000;
@@ -117,12 +117,9 @@ export class ScoringRuleRunner {
     const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
     if (startable.length === 0) return [];
     const clock = await this.arrivals.clock();
-    const ranges = startable.map((rule) => ({
-      rule,
-      workspace_id: rule.workspace_id,
-      after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
-      before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
-    }));
+    const ranges = startable.map((rule) =>
+      unseenBy(rule, Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000)),
+    );
     const ready = await this.arrivals.nonEmptyRanges(ranges);
     if (ready.length === 0) return [];
     const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));

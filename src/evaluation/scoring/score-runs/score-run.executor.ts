@@ -4,7 +4,6 @@ import { Environment } from '#platform/config';
 import { Handles, JobHandedBack, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
-import { ScoringRuleRunner } from '../rules/scoring-rule.runner';
 import { type ClaimedRun, RunExecutionRepository } from './run-execution.repository';
 import { RunExecutionService, type RunInProgress } from './run-execution.service';
 import { LEASE_MS, RunLease } from './run-lease';
@@ -31,6 +30,8 @@ interface ClaimedWork extends RunInProgress {
 @Handles(SCORE_RUN)
 export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   readonly concurrency: number;
+  /** Called after a run of a rule, with the id of the rule. Never fails. `EvaluationWorkerModule` sets it. */
+  onRuleRun: (ruleId: string) => Promise<void> = () => Promise.resolve();
   private readonly slots: RunSlots;
   /** Claims one run at a time, so that claims of this process never exceed its slots. */
   private readonly claims = new FairLimiter({ concurrency: 1 });
@@ -40,7 +41,6 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly turns: RunTurnRepository,
     private readonly executions: RunExecutionRepository,
     private readonly execution: RunExecutionService,
-    private readonly rules: ScoringRuleRunner,
     private readonly shutdown: WorkerShutdown,
   ) {
     super();
@@ -123,7 +123,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     }
     if (rule_id === null) return;
     // The job does not wait for it.
-    void this.shutdown.finish(runAs(org_id, () => tracing().untraced(() => this.rules.runNext(rule_id))));
+    void this.shutdown.finish(runAs(org_id, () => tracing().untraced(() => this.onRuleRun(rule_id))));
   }
 
   /** Executes a run that does not belong to the current job. Returns false if it was not completed, and logs its error. */
