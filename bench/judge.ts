@@ -28,7 +28,12 @@ export class BenchJudge {
   /** Environment variables of a service that uses this judge and classifier. */
   get env(): Record<string, string> {
     const base = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-    return { JUDGE_BASE_URL: `${base}/v1`, JUDGE_MODEL: 'bench', CLASSIFIER_BASE_URL: `${base}/classify` };
+    return {
+      JUDGE_BASE_URL: `${base}/v1`,
+      JUDGE_MODEL: 'bench',
+      MODEL_PRICES: JSON.stringify({ bench: { input_usd_per_million: 1, output_usd_per_million: 1 } }),
+      CLASSIFIER_BASE_URL: `${base}/classify`,
+    };
   }
 
   close(): void {

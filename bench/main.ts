@@ -19,6 +19,7 @@ import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { masking } from './cases/masking';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
+import { scoringRules } from './cases/rules';
 import { codeTargets, noopScorer, requestRuns, scoreBatch } from './cases/scoring';
 import { rotateSecrets } from './cases/secrets';
 import { searchRegistry } from './cases/search';
@@ -64,6 +65,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'code-targets': codeTargets,
   'request-runs': requestRuns,
   'score-batch': scoreBatch,
+  rules: scoringRules,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,
   'judged-runs-at-once': judgedRunsAtOnce,

@@ -53,7 +53,9 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly judgeRepository: JudgeRepository,
     private readonly recordWords: RecordWordsRepository,
     private readonly scoreRetention: ScoreRetention,
-  ) {}
+  ) {
+    executor.onRuleRun = (ruleId) => rules.runNext(ruleId);
+  }
 
   onApplicationBootstrap(): void {
     this.tasks.every('record words', RECORD_WORDS_MS, () => this.recordWords.fill());

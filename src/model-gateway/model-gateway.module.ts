@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountChangesModule } from '#platform/auth';
 import { BodyBudgetsModule } from '#platform/http';
+import { MetricsModule } from '#platform/metrics';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { RegistryModule } from '../registry';
@@ -15,6 +16,7 @@ import { SpendRepository } from './budgets/spend.repository';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
 import { CallBudgets } from './calls/call-budgets';
 import { CallRecorder } from './calls/call-recorder';
+import { GatewayMetrics } from './calls/gateway.metrics';
 import { InstalledModels } from './calls/installed-models';
 import { InternalCalls } from './calls/internal-calls';
 import { LearnedLimits } from './calls/learned-limit';
@@ -67,6 +69,7 @@ const CALLS = [
   CallBudgets,
   CalledModelRepository,
   CallRecorder,
+  GatewayMetrics,
   InstalledModels,
   InternalCalls,
   KeyLimitsRepository,
@@ -91,6 +94,7 @@ const CALLS = [
     TypeOrmModule.forFeature([ProviderEntity, ModelEntity, GatewayKeyEntity]),
     AccountChangesModule,
     BodyBudgetsModule,
+    MetricsModule,
     OutboundModule,
     RegistryModule,
     ResourcesModule,

@@ -17,7 +17,12 @@ export { TraceExportService } from './traces/trace.service';
 export { mayBeCall } from './traces/span-content';
 export { TraceStore } from './traces/trace-store';
 export { SpanDto, SpanListQueryDto, SpanPageDto, toSpanDto } from './traces/span.dto';
-export { type FeedEntry, type FeedPosition, TraceFeedRepository } from './traces/trace-feed.repository';
+export {
+  type Backlog,
+  type FeedEntry,
+  type FeedPosition,
+  TraceFeedRepository,
+} from './traces/trace-feed.repository';
 export {
   type ScoreBounds,
   type ScoreCondition,

@@ -18,6 +18,7 @@ import { ownApp, createTestDatabase, createTestWorker, TcpProxy, type TestDataba
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { scrape, seriesOf } from './metrics.fixture';
+import { RulesFixture } from './scoring-rules.fixture';
 
 const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
 
@@ -229,4 +230,56 @@ describe('scoring as metrics', () => {
       await worker.close();
     }
   });
+
+  it('show that no worker runs and that rules fall behind, until a worker runs', async () => {
+    const rules = await RulesFixture.create(app, () => []);
+    const others = await RulesFixture.create(app, () => []);
+    const [rule, disabled, archived, ofSuspended] = [
+      await rules.rule(),
+      await rules.rule({ enabled: false }),
+      await rules.rule(),
+      await others.rule(),
+    ];
+    await rules.on.evaluator.post(`/eval/v1/scorers/${archived.scorer_id}/archive`);
+    await app.database.query(`UPDATE organizations SET status = 'suspended' WHERE org_id = $1`, [
+      others.on.organization.orgId,
+    ]);
+    await app.database.query('UPDATE scoring_rules SET last_error = $2 WHERE rule_id = $1', [
+      rule.rule_id,
+      'blocked',
+    ]);
+    // the quiet time of all rules is over
+    await app.database.query('UPDATE scoring_rules SET seen_us = seen_us - 7200000000');
+    await rules.traces(2);
+    await app.database.query(`UPDATE traces SET arrived_at = arrived_at - interval '1 hour'`);
+    const behind = await freshScrape(app.app);
+    // those of the other rules do not count
+    expect(behind.values.get('registry_rule_backlog')).toBe(2);
+    expect(behind.values.get('registry_rule_lag_seconds')).toBeGreaterThan(3_590);
+    expect(behind.values.get('registry_rule_lag_seconds')).toBeLessThan(7_200);
+    expect(behind.values.get('registry_workers_alive')).toBe(0);
+    expect([disabled.enabled, ofSuspended.enabled]).toEqual([false, true]);
+
+    const worker = await createTestWorker(app);
+    try {
+      await until(async () => (await rules.read(rule)).scored_count === 2);
+      const done = await freshScrape(worker);
+      expect(done.values.get('registry_rule_backlog')).toBe(0);
+      expect(done.values.get('registry_rule_lag_seconds')).toBe(0);
+      expect(done.values.get('registry_workers_alive')).toBe(1);
+    } finally {
+      await worker.close();
+    }
+  });
+
+  /** Scrapes a process as if its cached values were old. */
+  async function freshScrape(from: Parameters<typeof scrape>[0]): ReturnType<typeof scrape> {
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 60_000);
+    try {
+      return await scrape(from);
+    } finally {
+      clock.mockRestore();
+    }
+  }
 });

@@ -1,5 +1,5 @@
 import { workspaceScope } from '#platform/auth';
-import { createTestWorker, ownApp, TestJudge, type TestWorker } from '#testing';
+import { createTestWorker, ownApp, TestJudge, type TestWorker, until } from '#testing';
 import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { CHOICES, COST, GOOD, PRICES, says } from './judge.fixture';
@@ -59,14 +59,16 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
-  /** Sets the share of the day that has passed, for the rules of the tests. */
+  /** Sets the share of the day that has passed, for the rules of both workers: the one that ends a run starts the next. */
   const setDayShare = (dayShare: number): void => {
-    const repository = worker.get(ScoringRuleRepository);
-    const spending = ScoringRuleRepository.prototype.spending.bind(repository);
-    jest.spyOn(repository, 'spending').mockImplementation(async (...args) => ({
-      ...(await spending(...args)),
-      dayShare,
-    }));
+    for (const one of [worker, otherWorker]) {
+      const repository = one.get(ScoringRuleRepository);
+      const spending = ScoringRuleRepository.prototype.spending.bind(repository);
+      jest.spyOn(repository, 'spending').mockImplementation(async (...args) => ({
+        ...(await spending(...args)),
+        dayShare,
+      }));
+    }
   };
   /** Moves the rule and its runs one day back. */
   const nextDay = async ({ rule_id }: any): Promise<void> => {
@@ -219,6 +221,15 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(last).toMatchObject({ total: 1, max_cost_usd: expect.closeTo(COST, 9) });
   });
 
+  it('starts its next run as soon as the last one has ended, so that it does not wait for the next pass', async () => {
+    const rule = await ruleWith(1_000_000 * COST, 'even');
+    await traces(3);
+    // The first run has one target, because its cost is not known yet. This is the only pass.
+    await rules.runDue();
+    await until(async () => (await rules.read(rule)).scored_count === 3);
+    expect((await rules.runs(rule)).length).toBeGreaterThan(1);
+  });
+
   it('stays paused when another worker pauses it after this worker has listed it', async () => {
     const rule = await ruleWith(COST);
     await traces(1);
@@ -236,7 +247,11 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
   });
 
   describe('and the pace even', () => {
-    afterEach(() => jest.spyOn(worker.get(ScoringRuleRepository), 'spending').mockRestore());
+    afterEach(() => {
+      for (const one of [worker, otherWorker]) {
+        jest.spyOn(one.get(ScoringRuleRepository), 'spending').mockRestore();
+      }
+    });
 
     it('has not spent more than a quarter of the day at 06:00, so that the sample is not the morning', async () => {
       const rule = await ruleWith(24 * COST, 'even');

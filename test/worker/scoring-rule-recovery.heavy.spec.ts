@@ -18,6 +18,7 @@ import {
   STEP_FAILED,
   TOO_MANY_RUNS,
 } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
+import { ScoringRuleMetrics } from '../../src/evaluation/scoring/rules/scoring-rule.metrics';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
@@ -272,6 +273,7 @@ describe('a scoring rule', () => {
     const works = await workOf(worker.get(Database), async () => {
       await rules.seen(rule, 2);
       seen = (await rules.seen(sessions, 1)).seen_count as number;
+      await worker.get(ScoringRuleMetrics).backlog();
     });
     idle.mockRestore();
     expect(seen).toBe(1);

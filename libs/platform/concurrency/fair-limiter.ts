@@ -70,6 +70,11 @@ export class FairLimiter {
     this.maxWaitMs = maxWaitMs;
   }
 
+  /** Pieces of work that wait for their turn. */
+  get waitingCount(): number {
+    return this.waiting.size;
+  }
+
   /**
    * Runs `work` as soon as its owner's turn comes, and returns its result. The slot is held until `work` ends, so `work`
    * should observe the signal too.

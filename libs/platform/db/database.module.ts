@@ -4,8 +4,10 @@ import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
+import { MetricsModule } from '#platform/metrics';
 import { Database } from './database';
 import { FairPool } from './fair-pool';
+import { PoolMetrics } from './pool.metrics';
 import { parserOf } from './type-parsers';
 import { WatchedClient } from './watched-client';
 
@@ -59,6 +61,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       global: true,
       imports: [
+        MetricsModule,
         TypeOrmModule.forRootAsync({
           inject: [Environment],
           useFactory: (environment: Environment) => {
@@ -71,7 +74,7 @@ export class DatabaseModule {
           },
         }),
       ],
-      providers: [Database],
+      providers: [Database, PoolMetrics],
       exports: [Database],
     };
   }

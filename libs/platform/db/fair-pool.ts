@@ -29,6 +29,16 @@ export class FairPool extends Pool {
     this.reserved = new FairLimiter({ concurrency: reserved, maxWaitMs });
   }
 
+  /** Open connections that are in use. */
+  get inUseCount(): number {
+    return this.totalCount - this.idleCount;
+  }
+
+  /** Pieces of work that wait for a connection, or for the share of their organization. */
+  get allWaitingCount(): number {
+    return this.limiter.waitingCount + this.reserved.waitingCount + this.waitingCount;
+  }
+
   override connect(): Promise<PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<PoolClient> | void {

@@ -1,6 +1,8 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
 import { Heartbeat, PROCESS_KIND } from './heartbeat';
+import { HeartbeatMetrics } from './heartbeat.metrics';
 import { LiveProcessRepository, type ProcessKind } from './live-process.repository';
 
 /** Provides the list of running processes to all modules. */
@@ -17,8 +19,8 @@ export class HeartbeatModule {
   static forRoot(kind: ProcessKind): DynamicModule {
     return {
       module: HeartbeatModule,
-      imports: [LiveProcessesModule, SecretsModule],
-      providers: [Heartbeat, { provide: PROCESS_KIND, useValue: kind }],
+      imports: [LiveProcessesModule, MetricsModule, SecretsModule],
+      providers: [Heartbeat, HeartbeatMetrics, { provide: PROCESS_KIND, useValue: kind }],
     };
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { RELEASE } from '#platform/release';
 import { type MetricsSource, MetricsSources } from './metrics-sources';
 
 export type { Counter, Gauge, Histogram } from 'prom-client';
@@ -55,9 +56,18 @@ export class Metrics {
     this.sources.add(source);
   }
 
-  /** Adds the metrics of Node.js and of the process. Call it once, because they observe until the process ends. */
+  /**
+   * Adds the metrics of Node.js and of the process, and its release. Call it once, because they observe until the process
+   * ends.
+   */
   addProcessMetrics(): void {
     collectDefaultMetrics({ register: this.registry });
+    const build = this.gauge(
+      'build_info',
+      'Always 1. The release of this process, and its version of Node.js.',
+      ['release', 'node'],
+    );
+    build.set({ release: RELEASE, node: process.version }, 1);
   }
 
   /** Returns all metrics in Prometheus's text format. Takes a few seconds at most, and omits metrics that cannot be read. */

@@ -11,6 +11,7 @@ import { ScorersModule } from '../scorers';
 import { ScoresModule } from '../scores';
 import { TraceContentModule } from '../trace-content';
 import { ScoringRuleEntity } from './rules/scoring-rule.entity';
+import { ScoringRuleMetrics } from './rules/scoring-rule.metrics';
 import { ScoringRuleRepository } from './rules/scoring-rule.repository';
 import { ScoringRuleService } from './rules/scoring-rule.service';
 import { ScoringService } from './score/scoring.service';
@@ -35,6 +36,7 @@ const PROVIDERS = [
   ScoreRunRepository,
   ScoreRunService,
   ScoringMetrics,
+  ScoringRuleMetrics,
   ScoringRuleRepository,
   ScoringRuleService,
   ScoringRunner,

@@ -3,6 +3,7 @@ import type { BudgetRepository } from '../budgets/budget.repository';
 import { BudgetReservations } from '../budgets/budget-reservations';
 import type { ReservationRepository } from '../budgets/reservation.repository';
 import type { Database } from '#platform/db';
+import { Metrics } from '#platform/metrics';
 import type { Problem } from '#platform/problem';
 import { firstDayOf, SpendRepository, type SpendRow } from '../budgets/spend.repository';
 import type { JsonObject } from '../formats/json-shape';
@@ -10,6 +11,7 @@ import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import type { CallFormat } from './call.types';
 import { CallBudgets, mostUsage, type Spending } from './call-budgets';
+import { GatewayMetrics } from './gateway.metrics';
 import { boundOf } from './request-bound';
 
 const month = firstDayOf(new Date());
@@ -99,6 +101,8 @@ describe('a limit that only newer servers read', () => {
   });
 });
 
+const newMetrics = (): GatewayMetrics => new GatewayMetrics(new Metrics());
+
 describe('a budget', () => {
   const price = { input_usd_per_million: 1, output_usd_per_million: 10 };
   const target = (upstream_model: string) => ({
@@ -120,7 +124,10 @@ describe('a budget', () => {
   const newBudgets = (): { budgets: CallBudgets; spent: SpendRepository } => {
     const spent = cacheOn(() => Promise.resolve([]));
     const workspaces = { amountOf: () => null } as unknown as BudgetRepository;
-    return { budgets: new CallBudgets(workspaces, spent, reservationsOn(spent), prices), spent };
+    return {
+      budgets: new CallBudgets(workspaces, spent, reservationsOn(spent), prices, newMetrics()),
+      spent,
+    };
   };
 
   it('takes the reservations of concurrent calls into account', async () => {
@@ -138,7 +145,7 @@ describe('a budget', () => {
       const subjects = { key: 'sva_1', workspace: 'wsp_1', model: 'model_1' };
       const spent = cacheOn(() => Promise.resolve([row(subjects[which], spentUsd)]));
       const amounts = { amountOf: () => (which === 'workspace' ? 10 : null) } as unknown as BudgetRepository;
-      const budgets = new CallBudgets(amounts, spent, reservationsOn(spent), prices);
+      const budgets = new CallBudgets(amounts, spent, reservationsOn(spent), prices, newMetrics());
       const limits = { service_account_id: 'sva_1', monthly_budget_usd: which === 'key' ? 10 : null };
       const called = { ...model, monthly_budget_usd: which === 'model' ? 10 : null };
       const call = { ...spending(900_000), model: called, limits: limits as KeyLimits };

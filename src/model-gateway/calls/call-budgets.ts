@@ -10,6 +10,7 @@ import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledProvider, CalledTarget } from '../models/model-directory';
 import type { CallFormat, RequestBound, RequestFacts, Reservation } from './call.types';
 import { NO_RETRY, quotaExhausted } from './call-failure';
+import { type BudgetRefusal, GatewayMetrics } from './gateway.metrics';
 import { mostTokens } from './request-bound';
 
 /** `Retry-After` for a budget that calls in flight have reserved, in seconds. */
@@ -42,6 +43,7 @@ export class CallBudgets {
     private readonly spending: SpendRepository,
     private readonly reservations: BudgetReservations,
     private readonly prices: ModelPrices,
+    private readonly metrics: GatewayMetrics,
   ) {}
 
   /**
@@ -56,17 +58,25 @@ export class CallBudgets {
     const budgets = await this.budgetsOf(spending);
     if (budgets.length === 0) return { model, reservation: UNLIMITED };
     const priced = model.targets.filter((target) => this.mostUsd(target, spending) !== null);
-    if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
+    if (priced.length === 0) throw this.refusal('unpriced', unpriced(model.targets, budgets[0]!));
     const mostUsd = (of: Spending): number => Math.max(...priced.map((target) => this.mostUsd(target, of)!));
     const usd = mostUsd(spending);
     const spent = await this.spending.spentBy(budgets.map(({ subject }) => subject));
     const spentBudget = budgets.find((one) => one.usd <= spent.get(one.subject)!);
-    if (spentBudget) throw spentProblem(spentBudget);
+    if (spentBudget) throw this.refusal('spent', spentProblem(spentBudget));
     const smallBudget = budgets.find((one) => usd > one.usd);
-    if (smallBudget && usd > mostUsd(withoutLimits(spending))) throw largeProblem(smallBudget, usd);
+    if (smallBudget && usd > mostUsd(withoutLimits(spending))) {
+      throw this.refusal('too_large', largeProblem(smallBudget, usd));
+    }
     const exhausted = await this.reservations.reserve(model.org_id, budgets, usd);
-    if (exhausted) throw exhausted.leftUsd > 0 ? reservedProblem(exhausted, usd) : spentProblem(exhausted);
+    if (exhausted && exhausted.leftUsd > 0) throw this.refusal('reserved', reservedProblem(exhausted, usd));
+    if (exhausted) throw this.refusal('spent', spentProblem(exhausted));
     return { model: { ...model, targets: priced }, reservation: this.reservationOf(spending, budgets, usd) };
+  }
+
+  private refusal(reason: BudgetRefusal, error: Problem): Problem {
+    this.metrics.countRefusal(reason);
+    return error;
   }
 
   /** @param usd what is reserved already: the most that a request to any target can cost */

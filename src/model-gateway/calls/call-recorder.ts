@@ -5,6 +5,7 @@ import { NO_COUNTS, type UsageRow } from '../usage/usage.repository';
 import { UsageWriter } from '../usage/usage.writer';
 import { costOfCall, mostUsage } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
+import { GatewayMetrics } from './gateway.metrics';
 import { completedUsage } from './request-bound';
 import { type EndedCall, spanOf, SpanWriter } from './span.writer';
 
@@ -20,6 +21,7 @@ export class CallRecorder {
     private readonly prices: ModelPrices,
     private readonly usage: UsageWriter,
     private readonly spans: SpanWriter,
+    private readonly metrics: GatewayMetrics,
   ) {}
 
   /**
@@ -66,6 +68,7 @@ export class CallRecorder {
       startedAt,
       endedAt: Date.now(),
     };
+    this.metrics.countCall(ended);
     try {
       await this.write(ended);
     } finally {

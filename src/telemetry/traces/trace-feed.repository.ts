@@ -68,6 +68,14 @@ export const FEED_TEXT_FIELDS = [
   ...TRACE_LABEL_FIELDS,
 ] as const;
 
+/** The traces of ranges. */
+export interface Backlog {
+  /** Number of traces, up to a limit. A trace counts for each range that contains it. */
+  count: number;
+  /** The longest time from the first trace of a range to the end of that range, in microseconds. 0 without traces. */
+  lag_us: number;
+}
+
 const RANGES = new BulkColumns<FeedRange & { workspace_id: string; index: number }>([
   { name: 'place', type: 'int8', value: ({ index }) => index },
   { name: 'workspace_id', type: 'text', value: ({ workspace_id }) => workspace_id },
@@ -75,6 +83,12 @@ const RANGES = new BulkColumns<FeedRange & { workspace_id: string; index: number
   { name: 'trace_id', type: 'text', value: ({ after }) => after.trace_id },
   { name: 'before_us', type: 'int8', value: ({ before_us }) => before_us },
 ]);
+
+/** Matches the traces `t` of a range `r`. */
+const IN_RANGE = sql`t.workspace_id = r.workspace_id
+  AND (t.arrived_at, t.trace_id) > (${microsecondsToTime(raw('r.arrived_us'))}, r.trace_id)
+  AND t.arrived_at < ${microsecondsToTime(raw('r.before_us'))}
+  ORDER BY t.arrived_at, t.trace_id`;
 
 /** Whether a trace `t` is the last of its session in the feed, including traces that are not settled. */
 const IS_LAST_OF_SESSION = raw(`(SELECT true FROM traces o
@@ -121,14 +135,29 @@ export class TraceFeedRepository {
       prepared(
         'trace-feed.non-empty-ranges',
         sql`SELECT r.place FROM ${RANGES.table(numbered, 'r')}
-          WHERE (SELECT true FROM traces t WHERE t.workspace_id = r.workspace_id
-                   AND (t.arrived_at, t.trace_id) > (${microsecondsToTime(raw('r.arrived_us'))}, r.trace_id)
-                   AND t.arrived_at < ${microsecondsToTime(raw('r.before_us'))}
-                 ORDER BY t.arrived_at, t.trace_id LIMIT 1)`,
+          WHERE (SELECT true FROM traces t WHERE ${IN_RANGE} LIMIT 1)`,
       ),
     );
     const indexes = new Set(nonEmpty.map(({ place }) => place));
     return ranges.filter((_, index) => indexes.has(index));
+  }
+
+  /** Measures how many traces wait in ranges, and for how long. Reads at most one row for each range, and `limit` rows. */
+  async backlog(ranges: readonly (FeedRange & { workspace_id: string })[], limit: number): Promise<Backlog> {
+    const numbered = ranges.map((range, index) => ({ ...range, index }));
+    const [row] = await this.database.query<Backlog>(
+      prepared(
+        'trace-feed.backlog',
+        sql`WITH r AS MATERIALIZED (SELECT * FROM ${RANGES.table(numbered, 'r')})
+          SELECT coalesce((
+              SELECT max(before_us - (SELECT ${timeToMicroseconds(raw('t.arrived_at'))} FROM traces t
+                                      WHERE ${IN_RANGE} LIMIT 1)) FROM r), 0) AS lag_us,
+            (SELECT count(*) FROM (
+               SELECT FROM r CROSS JOIN LATERAL (SELECT FROM traces t WHERE ${IN_RANGE} LIMIT ${limit}) waiting
+               LIMIT ${limit}) counted) AS count`,
+      ),
+    );
+    return row!;
   }
 
   /** Reads the first entries of a range. */

@@ -1,5 +1,6 @@
 import { getEventListeners, once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
+import { Metrics } from '#platform/metrics';
 import { type ApiClient, sharedApp, newOrganization, type TestOrganization, until } from '#testing';
 import { problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
@@ -98,6 +99,33 @@ describe('a call', () => {
     expect(status).toBe(stream ? 200 : 500);
     expect(await reservedOf(name)).toBe(0);
     expect(await total()).toMatchObject({ call_count: 1, failed_count: stream ? 0 : 1 });
+  });
+
+  it('counts in metrics: its outcome, request, tokens and cost, and the refusal of a spent budget', async () => {
+    const name = await model();
+    const valuesOf = async (): Promise<Record<string, number>> =>
+      Object.fromEntries(
+        [...(await app.get(Metrics).text()).matchAll(/^(registry_model_\S+) (\S+)$/gm)].map(
+          ([, series, value]) => [series!, Number(value)],
+        ),
+      );
+    const before = await valuesOf();
+    expect((await ask(name)).status).toBe(200);
+    const { model_id } = (await admin.get(`/model/v1/models/${name}`)).body;
+    await admin.patch(`/model/v1/models/${model_id}`, { monthly_budget_usd: 1e-12 });
+    expect((await ask(name)).status).toBe(429);
+    const after = await valuesOf();
+    const { input_tokens, output_tokens, cost_usd } = await total();
+    const grown = (series: string): number => after[series]! - (before[series] ?? 0);
+    expect(grown('registry_model_calls_total{provider_kind="openai",outcome="answered"}')).toBe(1);
+    expect(grown('registry_model_attempts_total{provider_kind="openai",outcome="answered"}')).toBe(1);
+    expect(grown('registry_model_tokens_total{provider_kind="openai",direction="input"}')).toBe(input_tokens);
+    expect(grown('registry_model_tokens_total{provider_kind="openai",direction="output"}')).toBe(
+      output_tokens,
+    );
+    expect(grown('registry_model_cost_usd_total{provider_kind="openai"}')).toBeCloseTo(cost_usd, 9);
+    expect(grown('registry_model_call_duration_seconds_count{provider_kind="openai"}')).toBe(1);
+    expect(grown('registry_model_budget_refusals_total{reason="spent"}')).toBe(1);
   });
 
   it('is recorded with its span even if its content has no text', async () => {

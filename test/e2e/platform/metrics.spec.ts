@@ -4,13 +4,16 @@ import http from 'node:http';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { readEnvironment } from '#platform/config';
+import { Database } from '#platform/db';
 import { HealthChecks } from '#platform/health';
 import { setLogLevel } from '#platform/logging';
 import { Metrics } from '#platform/metrics';
+import { RELEASE } from '#platform/release';
 import { createTestApp, newOrganization, sharedApp, TcpProxy, type TestApp } from '#testing';
 import { QueueDepthRepository } from '../../../libs/platform/jobs/queue-depth.repository';
 import { MetricsServer } from '../../../libs/platform/metrics-server/metrics.server';
 import { ScoreRunRepository } from '../../../src/evaluation/scoring/score-runs/score-run.repository';
+import { TraceFeedRepository } from '../../../src/telemetry';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
 import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
@@ -118,6 +121,29 @@ describe('GET /metrics', () => {
     expect(another.port).toBeNull();
   });
 
+  it('shows the release, and work that waits because all connections of a pool are in use', async () => {
+    const small = await createTestApp({
+      env: { METRICS_PORT: '0', DATABASE_POOL_SIZE: '2' },
+      databaseUrl: app.databaseUrl,
+    });
+    let end = (): void => undefined;
+    try {
+      const database = small.get(Database);
+      const held = database.transaction(() => new Promise<void>((resolve) => (end = resolve)));
+      const waiting = database.query('SELECT 1');
+      const { values } = await scrape(small.app);
+      expect(values.get(`registry_build_info{release="${RELEASE}",node="${process.version}"}`)).toBe(1);
+      expect(values.get('registry_pool_size')).toBe(2);
+      expect(values.get('registry_pool_in_use')).toBeGreaterThanOrEqual(1);
+      expect(values.get('registry_pool_waiting')).toBeGreaterThanOrEqual(1);
+      end();
+      await Promise.all([held, waiting]);
+    } finally {
+      end();
+      await small.close();
+    }
+  });
+
   it('exists only if it is configured', () => {
     expect(without.get(MetricsServer).port).toBeNull();
   });
@@ -157,7 +183,10 @@ describe('GET /metrics', () => {
     try {
       expect(seriesOf(await scrape(cut.app), 'registry_metrics_source_up')).toEqual({
         'source=jobs': 1,
+        'source=pool': 1,
         'source=score_runs': 1,
+        'source=scoring_rules': 1,
+        'source=workers': 1,
       });
       proxy.cut();
       await cut.api().get('/health/ready');
@@ -185,6 +214,7 @@ describe('GET /metrics', () => {
     const spy = jest.spyOn(app.database, 'query');
     await app.get(ScoreRunRepository).countOpen();
     await app.get(QueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
+    await app.get(TraceFeedRepository).backlog([], 1);
     const statements = spy.mock.calls as unknown as [{ text: string; values: unknown[] }][];
     spy.mockRestore();
     const indexes = await app.database.transaction(async (tx) => {
@@ -195,6 +225,7 @@ describe('GET /metrics', () => {
     expect(indexes).toEqual([
       [expect.stringMatching(/^score_runs_(unfinished|open)$/)],
       ['job_ready_idx', 'job_active_idx', 'job_delayed_idx', 'job_finished_idx', 'job_ready_idx'],
+      ['traces_by_arrival', 'traces_by_arrival'],
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { budgetOf, evenlySpread, isSpent, type Pace } from './pace';
+import { budgetOf, evenlySpread, isFarFrom, isSpent, type Pace } from './pace';
 
 /** The last second of a day. A rule never sees more of it. */
 const LAST_SECOND = 86_399 / 86_400;
@@ -98,4 +98,19 @@ describe('evenlySpread', () => {
     expect(evenlySpread([0, 1, 2], 0)).toEqual([]);
     expect(evenlySpread([0, 1, 2], 9)).toEqual([0, 1, 2]);
   });
+});
+
+describe('a run with a cost limit', () => {
+  it.each<[number, number | null, number, boolean]>([
+    [1, 0.005, 100, true],
+    [1, 0.006, 100, false],
+    [1, 0.3, 1, true],
+    [1, 0, 100, true],
+    [1, null, 1, false],
+  ])(
+    'of %p US dollars, with targets of %p, is far from it with %p targets: %p',
+    (max, mean, count, isFar) => {
+      expect(isFarFrom(max, mean, count)).toBe(isFar);
+    },
+  );
 });

@@ -65,6 +65,16 @@ export function budgetOf(pace: Pace, maxUsdPerDay: number, spending: Spending): 
   return isFull ? { ...NO_BUDGET, maxUsd } : { maxUsd, takeMax: Infinity, sendMax: count };
 }
 
+/**
+ * Tells whether a run is far from its cost limit: its targets cost at most half of it, at the mean cost. Such a run may score
+ * more targets at a time, because the requests in flight are not expected to exceed the limit.
+ *
+ * @param meanUsd mean cost of a target; null if it is not known yet
+ * @param count number of targets of the run
+ */
+export const isFarFrom = (maxUsd: number, meanUsd: number | null, count: number): boolean =>
+  meanUsd !== null && meanUsd * count <= maxUsd / 2;
+
 /** Returns `count` items, spread evenly over the list, or all items if there are no more. */
 export function evenlySpread<Item>(items: readonly Item[], count: number): Item[] {
   if (count >= items.length) return [...items];

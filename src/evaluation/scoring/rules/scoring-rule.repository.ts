@@ -12,6 +12,7 @@ import {
 } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { FeedPosition } from '../../../telemetry';
+import type { ScorerKind } from '../../scorers';
 import type { Spending } from './pace';
 import type { ScoringRuleListQueryDto, WorkspaceRuleListQueryDto } from './scoring-rule.dto';
 import { ScoringRuleEntity } from './scoring-rule.entity';
@@ -31,9 +32,18 @@ export type ActiveRule = Pick<
   | 'max_cost_usd_per_day'
 > & {
   is_scorer_live: boolean;
+  scorer_kind: ScorerKind;
   /** Number of open runs of the rule, up to a limit. */
   open_runs: number;
 };
+
+/** The traces that arrived before a time and that a rule has not processed. */
+export const unseenBy = (rule: ActiveRule, before_us: number) => ({
+  rule,
+  workspace_id: rule.workspace_id,
+  after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
+  before_us,
+});
 
 /** The outcome of one step of a rule. */
 export interface RuleStep {
@@ -62,6 +72,19 @@ const countToday = (sent: Sql, skipped: Sql): Sql => sql`
       CASE WHEN is_same THEN skipped_today ELSE 0 END + ${skipped}::integer,
       CASE WHEN is_same THEN scored_today ELSE 0 END, CASE WHEN is_same THEN spent_today_usd ELSE 0 END
     FROM (SELECT day, counted_day IS NOT DISTINCT FROM day AS is_same FROM date_trunc('day', now(), 'UTC') AS day) now_day)`;
+
+/** Selects the enabled rules of all tenants. */
+const activeRules = (openMax: number): Sql => sql`
+  SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
+    r.seen_trace_id, r.last_error, r.max_cost_usd_per_day, s.is_scorer_live, s.scorer_kind,
+    (SELECT count(*) FROM (
+       SELECT FROM score_runs o
+       WHERE o.rule_id = r.rule_id AND o.workspace_id = r.workspace_id AND o.run_status IN ('queued', 'running')
+       LIMIT ${openMax}) open) AS open_runs
+  FROM scoring_rules r LEFT JOIN LATERAL (
+    SELECT archived_at IS NULL AS is_scorer_live, scorer_kind FROM scorers
+    WHERE scorer_id = r.scorer_id AND workspace_id = r.workspace_id OFFSET 0) s ON true
+  WHERE r.enabled AND r.archived_at IS NULL`;
 
 /** Returns the mean known cost of the targets of a few runs for which the judge was asked. Null if no cost is known. */
 const meanCost = (scope: Scope, runs: Sql): Sql => sql`(
@@ -108,18 +131,15 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
     return this.database.query<ActiveRule>(
       prepared(
         'scoring-rule.list-active',
-        sql`SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
-              r.seen_trace_id, r.last_error, r.max_cost_usd_per_day,
-              (SELECT s.archived_at IS NULL FROM scorers s
-               WHERE s.scorer_id = r.scorer_id AND s.workspace_id = r.workspace_id) AS is_scorer_live,
-              (SELECT count(*) FROM (
-                 SELECT FROM score_runs o
-                 WHERE o.rule_id = r.rule_id AND o.workspace_id = r.workspace_id
-                   AND o.run_status IN ('queued', 'running')
-                 LIMIT ${openMax}) open) AS open_runs
-            FROM scoring_rules r
-            WHERE r.enabled AND r.archived_at IS NULL AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
+        sql`${activeRules(openMax)} AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
       ),
+    );
+  }
+
+  /** Finds an enabled rule of any tenant. Returns an empty list if there is none. */
+  findActive(ruleId: string, openMax: number): Promise<ActiveRule[]> {
+    return this.database.query<ActiveRule>(
+      prepared('scoring-rule.find-active', sql`${activeRules(openMax)} AND r.rule_id = ${ruleId}`),
     );
   }
 

@@ -17,10 +17,10 @@ import {
 } from '../score-runs/scoring-runner';
 import { targetIdOf, type TargetRef, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
-import { budgetOf, evenlySpread, isSpent, NO_BUDGET, type StepBudget } from './pace';
+import { budgetOf, evenlySpread, isFarFrom, isSpent, NO_BUDGET, type StepBudget } from './pace';
 import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
-import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
+import { type ActiveRule, type RuleStep, ScoringRuleRepository, unseenBy } from './scoring-rule.repository';
 
 /** Lease of a worker on a rule. Longer than a step takes. If the worker dies, the rule is delayed by this much. */
 const LEASE_MS = 30_000;
@@ -29,9 +29,12 @@ const PAGE = 100;
 /** Maximum number of open runs of one rule. With a slow scorer, arrivals wait instead of piling up as runs. */
 const OPEN_RUNS_MAX = 3;
 
-/** With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. */
-const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
-  max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
+/**
+ * With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. While it is far
+ * from the limit, it scores as many targets at a time as three runs do.
+ */
+const openRunsMax = ({ max_cost_usd_per_day, scorer_kind }: ActiveRule): number =>
+  max_cost_usd_per_day === null || scorer_kind !== 'llm_judge' ? OPEN_RUNS_MAX : 1; // code costs nothing
 
 const idOf = ({ rule_id }: ActiveRule): string => rule_id;
 
@@ -71,18 +74,40 @@ export class ScoringRuleRunner {
     while (await this.pass());
   }
 
+  /**
+   * Starts the next runs of a rule, when one of its runs has ended. Without this, the rule would wait for the next pass. Logs
+   * errors instead of throwing them, because the next pass tries again.
+   */
+  async runNext(ruleId: string): Promise<void> {
+    try {
+      while (await this.stepAll(await this.rules.findActive(ruleId, OPEN_RUNS_MAX)));
+    } catch (error) {
+      rootLogger.warn({ err: error, rule_id: ruleId }, 'the next run of a scoring rule could not be started');
+    }
+  }
+
   private async pass(): Promise<boolean> {
     let hasMore = false;
     let after = '';
     for (;;) {
       const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
-      for (const { rule, before_us } of await this.leaseDue(page)) {
-        if (this.shutdown.stopping.aborted) return false;
-        if (await this.step(rule, before_us)) hasMore = true;
-      }
-      if (page.length < PAGE || this.shutdown.stopping.aborted) return hasMore;
+      if (await this.stepAll(page)) hasMore = true;
+      if (this.shutdown.stopping.aborted) return false;
+      if (page.length < PAGE) return hasMore;
       after = page.at(-1)!.rule_id;
     }
+  }
+
+  /** Makes a step for each rule with work. Returns whether a rule has more work. */
+  private async stepAll(rules: readonly ActiveRule[]): Promise<boolean> {
+    let hasMore = false;
+    // before a lease is taken, because a rule waits until a lease that is not released expires
+    if (this.shutdown.stopping.aborted) return false;
+    for (const { rule, before_us } of await this.leaseDue(rules)) {
+      if (this.shutdown.stopping.aborted) return false;
+      if (await this.step(rule, before_us)) hasMore = true;
+    }
+    return hasMore;
   }
 
   /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
@@ -92,12 +117,9 @@ export class ScoringRuleRunner {
     const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
     if (startable.length === 0) return [];
     const clock = await this.arrivals.clock();
-    const ranges = startable.map((rule) => ({
-      rule,
-      workspace_id: rule.workspace_id,
-      after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
-      before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
-    }));
+    const ranges = startable.map((rule) =>
+      unseenBy(rule, Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000)),
+    );
     const ready = await this.arrivals.nonEmptyRanges(ranges);
     if (ready.length === 0) return [];
     const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));
@@ -147,6 +169,7 @@ export class ScoringRuleRunner {
       return false;
     }
     let budget = NO_BUDGET;
+    let meanUsd: number | null = null;
     if (maxCostUsd !== null) {
       // The rule was read first. If another worker starts a run from here on, it advances the rule, and this step ends.
       const { spentUsd, dayEnd, ...rest } = await this.rules.spending(scope, rule, scorer.scorer_version);
@@ -156,6 +179,7 @@ export class ScoringRuleRunner {
       }
       if (isSpent(maxCostUsd, spentUsd)) await this.rules.pause(scope, rule, dayEnd);
       budget = budgetOf(rule.pace, maxCostUsd, { spentUsd, ...rest });
+      meanUsd = rest.meanUsd;
     }
     const arrived = await this.arrivals.read(scope, {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
@@ -169,7 +193,10 @@ export class ScoringRuleRunner {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const outcome = await this.advance(scope, rule, scorer, batch, budget.maxUsd);
+    const { maxUsd } = budget;
+    const isFast = maxUsd !== null && isFarFrom(maxUsd, meanUsd, batch.refs.length);
+    const concurrency = isFast ? OPEN_RUNS_MAX * CONCURRENCY_DEFAULT : CONCURRENCY_DEFAULT;
+    const outcome = await this.advance(scope, rule, scorer, batch, { max_cost_usd: maxUsd, concurrency });
     if (outcome === 'full') await this.rules.recordError([ruleId], TOO_MANY_RUNS);
     return outcome === 'advanced' && batch.hasMore;
   }
@@ -185,7 +212,7 @@ export class ScoringRuleRunner {
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
     { position, seenCount, chosenCount, refs }: Batch,
-    max_cost_usd: number | null,
+    options: { max_cost_usd: number | null; concurrency: number },
   ): Promise<'advanced' | 'changed' | 'full'> {
     const { grain, rule_id } = rule;
     const targets = toTargets(refs);
@@ -204,8 +231,8 @@ export class ScoringRuleRunner {
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return 'changed';
       if (runId !== null) {
-        const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
-        await this.runs.start(tx, scope, { ...scorer, ...settings, score_run_id: runId }, remaining);
+        const run = { ...scorer, ...options, grain, rule_id, score_run_id: runId };
+        await this.runs.start(tx, scope, run, remaining);
       }
       return 'advanced';
     });

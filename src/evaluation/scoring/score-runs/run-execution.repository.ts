@@ -21,6 +21,8 @@ import { setCounts } from './score-run.repository';
 export interface ClaimedRun
   extends ScoringRun, Pick<ScoreRunRow, 'grain' | 'concurrency' | 'total' | 'max_cost_usd' | 'cache'> {
   org_id: string;
+  /** The rule that started the run. */
+  rule_id: string | null;
   takeovers: number;
   /** Cost of the outcomes so far, in US dollars. */
   cost_usd: number;

@@ -27,8 +27,8 @@ const WORKERS_LOST_MAX = 5;
 /** A run ends after this many failed attempts to execute it. */
 const FAILED_ATTEMPTS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
-/** Maximum number of targets that are stored in one transaction. */
-const STORED_TOGETHER_MAX = 32;
+/** Maximum number of targets that are stored in one transaction: half of a full run. */
+const STORED_TOGETHER_MAX = 50;
 /** Maximum number of results of code that wait while the next targets are scored: the group being stored, and the next. */
 const UNSTORED_MAX = 2 * STORED_TOGETHER_MAX;
 /** Longest time that a result of code waits for other results to be stored with, in ms. */

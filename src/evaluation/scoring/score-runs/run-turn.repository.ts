@@ -94,7 +94,7 @@ export class RunTurnRepository {
                                        now() + ${seconds} * interval '1 second'),
                 released_at = NULL, retry_at = NULL, updated_at = now()
             WHERE score_run_id = (SELECT score_run_id FROM next)
-            RETURNING score_run_id, score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
+            RETURNING score_run_id, score_batch_id, rule_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                       concurrency, total, takeovers, created_by, max_cost_usd, uses_cache AS cache,
                       (SELECT coalesce(sum(s.cost_usd), 0) FROM target_outcomes s
                        WHERE s.score_run_id = score_runs.score_run_id

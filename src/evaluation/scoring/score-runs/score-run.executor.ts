@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FairLimiter } from '#platform/concurrency';
+import { FairLimiter, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Handles, JobHandedBack, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
@@ -30,6 +30,8 @@ interface ClaimedWork extends RunInProgress {
 @Handles(SCORE_RUN)
 export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   readonly concurrency: number;
+  /** Called after a run of a rule, with the id of the rule. Never fails. `EvaluationWorkerModule` sets it. */
+  onRuleRun: (ruleId: string) => Promise<void> = () => Promise.resolve();
   private readonly slots: RunSlots;
   /** Claims one run at a time, so that claims of this process never exceed its slots. */
   private readonly claims = new FairLimiter({ concurrency: 1 });
@@ -113,11 +115,15 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   }
 
   private async execute(work: ClaimedWork): Promise<void> {
+    const { org_id, rule_id } = work.run;
     try {
       await this.execution.execute(work);
     } finally {
       this.slots.release(work.slot);
     }
+    if (rule_id === null) return;
+    // The job does not wait for it.
+    void this.shutdown.finish(runAs(org_id, () => tracing().untraced(() => this.onRuleRun(rule_id))));
   }
 
   /** Executes a run that does not belong to the current job. Returns false if it was not completed, and logs its error. */

@@ -30,8 +30,10 @@ import { type PreparedTarget, SubjectBuilder } from '../targets/subject-builder'
 import type { ScoringTarget } from '../targets/target.entity';
 import { type ScoreRunRow, type ScoringResultDto, toScoringResultDto } from './score-run.dto';
 
-/** Maximum number of targets whose content is read together. */
+/** Maximum number of targets of a judge whose content is read together. */
 const CHUNK = 32;
+/** Number of targets of code whose content is read together: half of a full run. They do not wait long, because code is fast. */
+const CODE_CHUNK = 50;
 /** Share of the request's time for scoring, so that finished targets are returned even when others take too long. */
 const TEST_TIME_SHARE = 0.95;
 const OUT_OF_TIME = 'This target was not scored within the time limit of the request.';
@@ -218,7 +220,7 @@ export class ScoringRunner {
    * `onResult`, or the error that made scoring impossible, once no target is in progress.
    */
   async run(scope: Scope, job: ScoringJob, onResult: OnResult): Promise<void> {
-    const chunk = Math.min(CHUNK, job.concurrency);
+    const chunk = job.scorer.scorer_kind === 'code' ? CODE_CHUNK : Math.min(CHUNK, job.concurrency);
     const queue = this.subjects.prepare(scope, job, chunk);
     const broken = new AbortController();
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
