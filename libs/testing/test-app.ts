@@ -90,7 +90,7 @@ const DISABLE_AUTOVACUUM = `DO $$ DECLARE name regclass; BEGIN
     EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', name);
   END LOOP; END $$`;
 
-/** The storage directories of the running applications of this process, by the name of their database. */
+/** The storage directories of this process, by the name of their database. */
 const storages = new Map<string, string>();
 
 /** Boots the API as its process does: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
@@ -103,11 +103,14 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const shared = storages.get(pathname);
   const storage = shared ?? (await mkdtemp(path.join(os.tmpdir(), 'storage-')));
   storages.set(pathname, storage);
+  const removeStorage = (): Promise<void> => {
+    storages.delete(pathname);
+    return rm(storage, { recursive: true, force: true });
+  };
+  // later instances on an existing database need it too
+  if (options.databaseUrl && shared === undefined) afterFile(removeStorage);
   const drop = async (): Promise<void> => {
-    if (shared === undefined) {
-      storages.delete(pathname);
-      await rm(storage, { recursive: true, force: true });
-    }
+    if (!options.databaseUrl) await removeStorage();
     await database.drop();
   };
   try {

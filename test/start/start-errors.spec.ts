@@ -21,6 +21,9 @@ const WITHOUT_OVERRIDE =
 
 const runNode = (...args: string[]): Promise<Ended> => runToEnd([process.execPath, ...args]);
 
+/** The key of the processes that share the database. */
+const SECRETS_KEY = randomBytes(32).toString('base64');
+
 describe('a start that is impossible says why in one sentence:', () => {
   let directory: string;
 
@@ -59,7 +62,7 @@ describe('a start that is impossible says why in one sentence:', () => {
   it.each(['20.19.0', '22.13.0', '24.0.0', '26.0.0'])('but Node %s is supported', async (version) => {
     expect(await underNode(version, '--help')).toEqual({
       code: 0,
-      stdout: expect.stringContaining('Usage: agent-registry-service [api | worker') as string,
+      stdout: expect.stringContaining('Usage: agent-registry-service [command]') as string,
       stderr: '',
     });
   });
@@ -133,7 +136,7 @@ describe('a start that is impossible says why in one sentence:', () => {
       const { port } = other.address() as AddressInfo;
       const env = {
         DATABASE_URL: database.url,
-        SECRETS_KEY: randomBytes(32).toString('base64'),
+        SECRETS_KEY,
         HOST: '127.0.0.1',
         PORT: String(port),
       };
@@ -145,7 +148,8 @@ describe('a start that is impossible says why in one sentence:', () => {
       await client.connect();
       await client.query('UPDATE installation SET storage_marked_at = now()');
       await client.end();
-      expect(await failedStart({ DATABASE_URL: database.url, DATA_DIR: path.join(directory, 'moved') })).toBe(
+      const moved = path.join(directory, 'moved');
+      expect(await failedStart({ DATABASE_URL: database.url, SECRETS_KEY, DATA_DIR: moved })).toBe(
         `The directory ${directory}/moved/storage lacks the marker of this installation (.agent-registry.json); check that its volume is mounted and that STORAGE_URL is right, or run "agent-registry-service verify-storage --mark" if you moved the storage.\n`,
       );
     });
