@@ -30,7 +30,7 @@ export class ApiProcess {
     return new ApiProcess(child, url);
   }
 
-  get isRunning(): boolean {
+  private get isRunning(): boolean {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 

@@ -45,6 +45,7 @@ import {
   healthAfter,
   isRegistry,
   SERVER_SECRET,
+  SERVER_URL_SECRETS,
   type ServerEntity,
   type ServerVersionRow,
   TARGET_FIELDS,
@@ -258,7 +259,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     const { server_id: id } = before;
     return this.transaction(scope, async (tx) => {
       const row = await this.servers.lock(tx, scope, id, 'update');
-      if (!row || row.archived_at || TARGET_FIELDS.some((column) => row[column] !== before[column])) {
+      if (!row || row.archived_at || !this.hasSameTarget(row, before)) {
         throw problem.conflict('The server was changed while it listed its tools. Try again.');
       }
       await this.checkOpen(tx, scope, row);
@@ -269,6 +270,20 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
         await this.kit.audit.record(tx, scope, { ...entry, changes: [{ member: 'tools' }] });
       }
       return changes;
+    });
+  }
+
+  /** Tells whether two states of a server are reached in the same way. A rotation of keys seals the same secrets again. */
+  private hasSameTarget(row: ServerEntity, before: ServerEntity): boolean {
+    const uses = {
+      auth_secret: SERVER_SECRET.of(row.server_id),
+      url_secrets: SERVER_URL_SECRETS.of(row.server_id),
+    };
+    return TARGET_FIELDS.every((column) => {
+      if (row[column] === before[column]) return true;
+      if (column !== 'auth_secret' && column !== 'url_secrets') return false;
+      const [sealed, use] = [before[column], uses[column]];
+      return sealed !== null && this.box.isSame(row[column], this.box.open(sealed, use), use);
     });
   }
 
