@@ -348,7 +348,9 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
         api = next;
       }
     })();
-    await Promise.all([sending, killing]);
+    for (const end of await Promise.allSettled([sending, killing])) {
+      if (end.status === 'rejected') throw end.reason;
+    }
     expect(done).toBe(all.length);
     expect(repeats).toBeGreaterThan(KILLS);
 

@@ -78,6 +78,7 @@ export class Idempotency {
   ): Promise<unknown> {
     const outcome = await this.repository.claim(claim);
     if (outcome.kind !== 'claimed') return this.repeat(request, claim, outcome);
+    request.repeatId = claim.requestId.toString('hex');
     const renewal = setInterval(() => {
       this.repository
         .renew(claim)

@@ -30,6 +30,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   rawBody?: Buffer;
   /** When a JSON body had arrived. */
   bodyReadAt?: number;
+  /** Identifies the repeats of a request with an idempotency key, for work that is not part of its transaction. */
+  repeatId?: string;
   /** The SHA-256 of a JSON body, if the request has an idempotency key. */
   bodySha256?: Buffer;
   /** Memory held by the body, and then by the response until the client has read it. */

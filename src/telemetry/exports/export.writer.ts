@@ -32,7 +32,7 @@ export interface ExportSteps<Row> {
 
 /**
  * Stores records that have no ids, each export once. Recognizes an export that is sent again, because its response was lost, by
- * its body: identical bytes that contain times are the same export.
+ * its body: identical bytes that contain times are the same export. Without times, it needs an idempotency key.
  */
 @Injectable()
 export class ExportWriter {
@@ -56,8 +56,7 @@ export class ExportWriter {
   ): Promise<ReadonlyMap<Row, RefusalReason>> {
     const sent = new Map<string, ExportKey & Pick<ExportedRecords<Row>, 'rows'>>();
     for (const { workspaceId, body, isTimed, rows } of exports) {
-      const exportId = isTimed ? exportIdOf(table, body) : randomUUID().replaceAll('-', '');
-      const key = { workspaceId, exportId };
+      const key = { workspaceId, exportId: exportIdOf(table, body, isTimed) };
       if (rows.length > 0 && !sent.has(nameOf(key))) sent.set(nameOf(key), { ...key, rows });
     }
     if (sent.size === 0) return new Map();
@@ -80,7 +79,16 @@ export class ExportWriter {
 }
 
 /** Includes the encoding and the table in the hash, because the same bytes may be a different export there. */
-const exportIdOf = (table: PartitionedTable, { bytes, encoding }: OtlpBody): string =>
-  createHash('sha256').update(`${table} ${encoding}\n`).update(bytes).digest('hex').slice(0, 32);
+function exportIdOf(
+  table: PartitionedTable,
+  { bytes, encoding, repeatId = randomUUID() }: OtlpBody,
+  isTimed: boolean,
+): string {
+  const hash = createHash('sha256').update(`${table} ${encoding}\n`);
+  return hash
+    .update(isTimed ? bytes : repeatId)
+    .digest('hex')
+    .slice(0, 32);
+}
 
 const nameOf = ({ workspaceId, exportId }: ExportKey): string => `${workspaceId} ${exportId}`;

@@ -26,6 +26,8 @@ export const otlpEncodingOf = (request: Pick<IncomingMessage, 'headers'>): OtlpE
 export interface OtlpBody {
   bytes: Buffer;
   encoding: OtlpEncoding;
+  /** Identifies the repeats of a request with an idempotency key. */
+  repeatId?: string | undefined;
 }
 
 const BINARY = { schema: { type: 'string', format: 'binary' } };
@@ -79,7 +81,8 @@ export const AcceptsOtlp = (message: string, response: new () => object) =>
 /** Injects the body of a route with `AcceptsOtlp`. */
 export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionContext): OtlpBody => {
   const request = context.switchToHttp().getRequest<ServiceRequest>();
-  return { bytes: request.rawBody ?? Buffer.alloc(0), encoding: otlpEncodingOf(request) };
+  const { rawBody = Buffer.alloc(0), repeatId } = request;
+  return { bytes: rawBody, encoding: otlpEncodingOf(request), repeatId };
 });
 
 /** Returns the response to a stored export, in the encoding of its request. */
