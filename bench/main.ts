@@ -23,7 +23,7 @@ import { scoringRules } from './cases/rules';
 import { codeTargets, noopScorer, requestRuns, scoreBatch } from './cases/scoring';
 import { rotateSecrets } from './cases/secrets';
 import { searchRegistry } from './cases/search';
-import { singleCreates } from './cases/single-creates';
+import { keyedCreates, singleCreates } from './cases/single-creates';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
 import { traceSorts } from './cases/trace-sorts';
@@ -42,6 +42,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'single-result': singleResult,
   'read-by-id': readById,
   'single-creates': singleCreates,
+  'keyed-creates': keyedCreates,
   finalize,
   compare: compareExperiments,
   agreement,

@@ -1,6 +1,6 @@
 import { newId } from '#platform/ids';
 import type { Bench } from '../bench';
-import { compare, percentiles, timeCalls } from '../measure';
+import { compare, percentiles, type Side, timeCalls } from '../measure';
 
 const CLIENTS = [1, 16];
 const CALLS_PER_CLIENT = 40;
@@ -22,6 +22,37 @@ const OUTPUT = { text: 'The sum is found step by step. '.repeat(13), tokens: 120
 export async function singleCreates(bench: Bench): Promise<void> {
   for (const kind of await kindsOf(bench)) {
     for (const clients of CLIENTS) await compareCreates(bench, kind, clients);
+  }
+}
+
+/** Creates one resource per request, without and with an `Idempotency-Key`. */
+export async function keyedCreates(bench: Bench): Promise<void> {
+  for (const kind of await kindsOf(bench)) {
+    for (const clients of CLIENTS) {
+      const calls = Math.max(MIN_CALLS, clients * CALLS_PER_CLIENT);
+      const side = (name: string, headersOf: () => Record<string, string>): Side => ({
+        name,
+        measure: async (round) => {
+          const bodies = Array.from({ length: calls }, (_, call) =>
+            JSON.stringify(kind.body(`${name} ${clients} ${round} ${call}`)),
+          );
+          const send = (call: number) =>
+            bench.http.send('POST', kind.path, 201, bodies[call], 'application/json', headersOf());
+          return (calls * 1000) / (await timeCalls(calls, clients, send));
+        },
+      });
+      const sides = [
+        side('without a key', () => ({})),
+        side('with a key', () => ({ 'Idempotency-Key': newId('item') })),
+      ];
+      const label = `create one ${kind.name}, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
+      bench.report(
+        label,
+        'requests/s',
+        await compare(sides),
+        sides.map(({ name }) => name),
+      );
+    }
   }
 }
 
