@@ -1,4 +1,4 @@
-import { joinedTransaction, runAs, runUnjoined } from './current-owner';
+import { type Joined, joinedTransaction, runAs, runUnjoined } from './current-owner';
 import { FairLimiter } from './fair-limiter';
 import { FairQueue, type OwnerPath } from './fair-queue';
 import { yieldToEventLoop } from './time-slice';
@@ -19,7 +19,10 @@ export interface BatchRules<Item, Result, Ready = Item> {
    * would wait for one another in the database. By default they run concurrently.
    */
   isSequential?: boolean;
-  /** The batches write. An item of work with a joined transaction is then written alone, in that transaction. */
+  /**
+   * The batches write. Work whose statements join one transaction then shares that transaction with the other work of its
+   * batch, or writes its item alone if the transaction is already open.
+   */
   isWriting?: boolean;
   /** Batches with the items of several owners. By default, each owner has batches of its own. */
   shared?: SharedBatches;
@@ -36,6 +39,8 @@ interface SharedBatches {
 
 interface Waiter<Item, Result> {
   item: Item;
+  /** The transaction that the item's work joins. */
+  joined: Joined | undefined;
   signal: AbortSignal | undefined;
   /** Detaches the waiter from its signal. */
   begin(): void;
@@ -83,8 +88,9 @@ export class Batcher<Item, Result, Ready = Item> {
   add(owner: readonly unknown[], item: Item, signal?: AbortSignal): Promise<Result> {
     signal?.throwIfAborted();
     const { shared, isWriting } = this.rules;
-    if (isWriting && joinedTransaction()) return this.runAlone(item);
-    const queue = this.queueOf(shared ? '' : JSON.stringify(owner));
+    const joined = isWriting ? joinedTransaction() : undefined;
+    if (joined?.isOpen) return this.runAlone(item);
+    const queue = this.queueOf(shared ? '' : JSON.stringify(joined ? [...owner, 'joined'] : owner));
     const path = shared ? (owner as OwnerPath) : [];
     return new Promise<Result>((resolve, reject) => {
       const leave = (): void => {
@@ -92,7 +98,7 @@ export class Batcher<Item, Result, Ready = Item> {
         reject(signal?.reason as Error);
       };
       const begin = (): void => signal?.removeEventListener('abort', leave);
-      const waiter: Waiter<Item, Result> = { item, signal, begin, resolve, reject };
+      const waiter: Waiter<Item, Result> = { item, joined, signal, begin, resolve, reject };
       signal?.addEventListener('abort', leave, { once: true });
       queue.waiting.push(path, waiter);
       if (shared?.filling?.isFull(queue.waiting.size)) queue.endFilling?.();
@@ -162,10 +168,14 @@ export class Batcher<Item, Result, Ready = Item> {
   /** Settles the members of a batch, and resolves when all of them are settled. */
   private async run(batch: readonly Member<Item, Result, Ready>[]): Promise<void> {
     if (batch.length === 0) return; // all items joined another batch, or none could be prepared
+    const run = () => this.rules.run(batch.map(({ ready }) => ready));
+    const joined = batch.flatMap(({ waiter }) => waiter.joined ?? []);
     try {
-      const results = await this.rules.run(batch.map(({ ready }) => ready));
+      const { results, ended } = joined[0]
+        ? await joined[0].share(joined, run)
+        : { results: await run(), ended: undefined };
       for (const [index, { waiter }] of batch.entries()) waiter.resolve(results[index]!);
-      await Promise.allSettled(results);
+      await Promise.allSettled([...results, ended]);
     } catch (error) {
       if (batch.length > 1 && this.rules.isOfOneItem?.(error)) await this.runHalves(batch);
       else for (const { waiter } of batch) waiter.reject(error);

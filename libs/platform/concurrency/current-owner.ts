@@ -8,15 +8,28 @@ export const HEALTH = 'health';
 export const PLATFORM_OWNER = 'platform';
 
 /** A transaction that work opens when it needs it, and that all of its statements join. */
-interface JoinedTransaction {
+export interface Joined {
   readonly isOpen: boolean;
+  /** Runs a write for each of several pieces of work in one transaction, which becomes that of all of them. */
+  share<Result>(
+    members: readonly Joined[],
+    write: () => Promise<readonly (Result | Promise<Result>)[]>,
+  ): Promise<SharedWrites<Result>>;
+}
+
+/** Writes in one transaction, each of which has succeeded or changed nothing. */
+export interface SharedWrites<Result> {
+  /** Settled promises, in the order of the members. */
+  results: readonly Promise<Result>[];
+  /** Resolves when the transaction has ended, after the last piece of work in it. */
+  ended: Promise<void>;
 }
 
 interface CurrentWork {
   orgId: string;
   /** The work holds a database connection, and may need a second connection before it can release the first. */
   isInTransaction: boolean;
-  joined?: JoinedTransaction | undefined;
+  joined?: Joined | undefined;
   /** Throws if the work is no longer worth starting. */
   check?: (() => void) | undefined;
 }
@@ -55,13 +68,13 @@ export function runTransaction<Result>(work: () => Promise<Result>): Promise<Res
 }
 
 /** Runs work whose statements join one transaction. */
-export function runJoined<Result>(joined: JoinedTransaction, work: () => Promise<Result>): Promise<Result> {
+export function runJoined<Result>(joined: Joined, work: () => Promise<Result>): Promise<Result> {
   const current = storage.getStore() ?? { orgId: BACKGROUND, isInTransaction: false };
   return storage.run({ ...current, joined }, work);
 }
 
 /** Returns the transaction that the statements of the current work join, if there is one. */
-export const joinedTransaction = (): JoinedTransaction | undefined => storage.getStore()?.joined;
+export const joinedTransaction = (): Joined | undefined => storage.getStore()?.joined;
 
 /** Runs work whose result others may share, so that it must not join the transaction of the current work. */
 export function runUnjoined<Result>(work: () => Result): Result {

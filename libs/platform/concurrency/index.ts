@@ -5,6 +5,7 @@ export {
   currentOwner,
   HEALTH,
   isInTransaction,
+  type Joined,
   joinedTransaction,
   PLATFORM_OWNER,
   runAs,
@@ -14,6 +15,7 @@ export {
   runUnjoined,
   setCurrentCheck,
   setCurrentOwner,
+  type SharedWrites,
   UNAUTHENTICATED,
 } from './current-owner';
 export { withDeadline } from './deadline';

@@ -1,12 +1,11 @@
-import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
-import { from as copyFrom } from 'pg-copy-streams';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
-import { currentJoined, JoinedTransaction, type OpenTransaction } from './joined-transaction';
+import { currentJoined, JoinedTransaction, type LastWrite } from './joined-transaction';
 import { IndexOrderedQuery, StatementNames } from './index-order';
-import { isInTransaction, retry, runJoined, runTransaction, runUnjoined } from '#platform/concurrency';
+import { OpenTransaction, runStatement } from './open-transaction';
+import { isInTransaction, retry, runJoined, runUnjoined } from '#platform/concurrency';
 import type { WatchedClient } from './watched-client';
 
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
@@ -20,17 +19,6 @@ const COLLISION_RETRY = { attempts: 3, isRetryable: isCollision, firstDelayMs: 0
 interface PostgresPool {
   master: Pool;
 }
-
-const run = async <Row>(
-  on: Pool | PoolClient,
-  statement: Statement,
-  values?: readonly unknown[],
-): Promise<Row[]> => {
-  if (typeof statement === 'string') return (await on.query(statement, values as unknown[])).rows as Row[];
-  const name = 'name' in statement ? statement.name : undefined;
-  const { text, values: own = [] } = statement;
-  return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
-};
 
 /** Thrown to roll back a transaction whose work succeeded. */
 class EndOfRehearsal extends Error {}
@@ -48,9 +36,9 @@ export class Database implements SqlExecutor {
    */
   async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     const joined = currentJoined()?.open;
-    if (joined) return run<Row>(joined.client, statement, values);
+    if (joined) return runStatement<Row>(joined.client, statement, values);
     if (typeof statement === 'string' || !('isIndexOrdered' in statement)) {
-      return run<Row>(this.pool, statement, values);
+      return runStatement<Row>(this.pool, statement, values);
     }
     // the type declarations are wrong for a pool: they declare that it returns the query itself, as a client does
     const query = new IndexOrderedQuery(
@@ -109,7 +97,7 @@ export class Database implements SqlExecutor {
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const joined = currentJoined();
     if (!joined) return retry(() => this.attempt(work), COLLISION_RETRY);
-    const join = (): Promise<Result> => retry(() => this.join(joined, work), COLLISION_RETRY);
+    const join = (): Promise<Result> => retry(() => joined.run(work), COLLISION_RETRY);
     return isInTransaction() ? join() : joined.inTurn(join);
   }
 
@@ -122,28 +110,27 @@ export class Database implements SqlExecutor {
   }
 
   /**
-   * Makes all transactions and single statements of `work` one transaction, from the first transaction on. It commits when
-   * `work` resolves, and rolls back when it throws. The connection is held from the first transaction to the end of `work`.
+   * Makes all transactions and single statements of `work` one transaction, from the first transaction on. It ends with
+   * `lastWrite`, which gets the row that `work` returns, and rolls back when `work` throws. The connection is held from the first
+   * transaction on. Small writes share a transaction with those of other work, see `Batcher`; `lastWrite` then gets all rows.
+   *
+   * @throws RolledBack if other work in the transaction has failed, or if `lastWrite` returns false
    */
-  joinTransactions<Result>(work: () => Promise<Result>): Promise<Result> {
-    const joined = new JoinedTransaction();
+  joinTransactions<Work extends { row: unknown }>(
+    work: () => Promise<Work>,
+    lastWrite: LastWrite<Work['row']>,
+  ): Promise<Work> {
+    const joined = new JoinedTransaction(this.dataSource);
     return runJoined(joined, async () => {
+      let done: Work;
       try {
-        const result = await work();
-        await joined.inTurn(async () => {
-          if (joined.open) await this.commit(joined.open);
-        });
-        return result;
+        done = await work();
       } catch (error) {
-        await joined.inTurn(async () => {
-          if (joined.open) await rollBack(joined.open);
-        });
+        await joined.end(lastWrite).catch(() => undefined);
         throw error;
-      } finally {
-        const { open } = joined;
-        joined.open = undefined;
-        await open?.runner.release();
       }
+      await joined.end(lastWrite, done.row);
+      return done;
     });
   }
 
@@ -162,94 +149,19 @@ export class Database implements SqlExecutor {
   }
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    const open = await this.begin();
+    const open = await OpenTransaction.begin(this.dataSource);
+    let result: Result;
     try {
-      const result = await runIn(open, work);
-      await this.commit(open);
-      return result;
+      result = await open.run(work);
     } catch (error) {
-      await rollBack(open);
-      throw error;
-    } finally {
-      await open.runner.release();
-    }
-  }
-
-  /** Runs `work` as the first part of a joined transaction, or as a savepoint of it. */
-  private async join<Result>(joined: JoinedTransaction, work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    if (joined.open) return runInSavepoint(joined.open, joined.nextSavepoint(), work);
-    const open = (joined.open = await this.begin());
-    try {
-      return await runIn(open, work);
-    } catch (error) {
-      joined.open = undefined;
-      await rollBack(open);
-      await open.runner.release();
+      await open.rollBack();
       throw error;
     }
-  }
-
-  private async begin(): Promise<OpenTransaction> {
-    const runner = this.dataSource.createQueryRunner();
-    try {
-      const client = (await runner.connect()) as PoolClient;
-      await runner.startTransaction();
-      return { runner, client, afterCommit: [] };
-    } catch (error) {
-      await runner.release();
-      throw error;
-    }
-  }
-
-  private async commit({ runner, afterCommit }: OpenTransaction): Promise<void> {
-    await runner.commitTransaction();
-    for (const then of afterCommit) then();
+    await open.commit();
+    return result;
   }
 
   private get pool(): Pool {
     return (this.dataSource.driver as unknown as PostgresPool).master;
   }
-}
-
-async function runIn<Result>(
-  { runner, client, afterCommit }: OpenTransaction,
-  work: (tx: Tx) => Promise<Result>,
-): Promise<Result> {
-  const beforeCommit: (() => Promise<void>)[] = [];
-  const tx: Tx = {
-    isTransaction: true,
-    manager: runner.manager,
-    query: (statement, values) => run(client, statement, values),
-    copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
-    beforeCommit: (last) => beforeCommit.push(last),
-    afterCommit: (then) => afterCommit.push(then),
-  };
-  return runTransaction(async () => {
-    const value = await work(tx);
-    for (const last of beforeCommit) await last();
-    return value;
-  });
-}
-
-async function runInSavepoint<Result>(
-  open: OpenTransaction,
-  name: string,
-  work: (tx: Tx) => Promise<Result>,
-): Promise<Result> {
-  const { client, afterCommit } = open;
-  const count = afterCommit.length;
-  await client.query(`SAVEPOINT ${name}`);
-  try {
-    const result = await runIn(open, work);
-    await client.query(`RELEASE SAVEPOINT ${name}`);
-    return result;
-  } catch (error) {
-    afterCommit.length = count;
-    await client.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`).catch(() => undefined);
-    throw error;
-  }
-}
-
-async function rollBack({ runner }: OpenTransaction): Promise<void> {
-  if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
 }

@@ -5,6 +5,7 @@ export { DatabaseModule } from './database.module';
 export type { EntityClass } from './entity-table';
 export type { SqlExecutor, Statement, Tx } from './executor';
 export { followIndexes, indexOrdered } from './index-order';
+export { RolledBack } from './joined-transaction';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export {

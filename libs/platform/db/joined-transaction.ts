@@ -1,37 +1,141 @@
-import type { PoolClient } from 'pg';
-import type { QueryRunner } from 'typeorm';
-import { joinedTransaction } from '#platform/concurrency';
+import type { DataSource } from 'typeorm';
+import { type Joined, joinedTransaction, runJoined, type SharedWrites } from '#platform/concurrency';
+import type { Tx } from './executor';
+import { OpenTransaction } from './open-transaction';
 
-/** A transaction on a connection of the pool. */
-export interface OpenTransaction {
-  readonly runner: QueryRunner;
-  readonly client: PoolClient;
-  readonly afterCommit: (() => void)[];
+/** Thrown to work whose transaction was rolled back together with that of other work. It has written nothing, and can run again. */
+export class RolledBack extends Error {}
+
+/** Writes the last row of each piece of work that commits together. Returns false if one of them cannot be written. */
+export type LastWrite<Row> = (rows: readonly Row[]) => Promise<boolean>;
+
+/** Transactions that take turns, because they are on one connection. */
+interface Turns {
+  /** Settles when those so far have ended. */
+  last: Promise<unknown>;
+}
+
+/** A transaction that commits when all work in it has ended, and rolls back if some of it has failed. */
+class SharedTransaction implements Turns {
+  private readonly rows: unknown[] = [];
+  private hasFailed = false;
+  private settle!: (outcome: Promise<void>) => void;
+  private readonly outcome = new Promise<void>((resolve) => (this.settle = resolve));
+
+  constructor(
+    readonly open: OpenTransaction,
+    public last: Promise<unknown>,
+    /** How many pieces of work have not ended. */
+    public members = 1,
+  ) {
+    this.outcome.catch(() => undefined);
+  }
+
+  /** Settles after the commit or the rollback. */
+  get ended(): Promise<void> {
+    return this.outcome.catch(() => undefined);
+  }
+
+  /**
+   * Ends one piece of work, without a row if it has failed. Resolves when all of them are committed.
+   *
+   * @throws RolledBack if other work has failed, or if a row cannot be written; the error of the commit
+   */
+  end<Row>(lastWrite: LastWrite<Row>, row: Row | undefined): Promise<void> {
+    if (row === undefined) this.hasFailed = true;
+    else this.rows.push(row);
+    if (--this.members === 0) this.settle(this.finish(lastWrite));
+    return this.outcome;
+  }
+
+  private async finish<Row>(lastWrite: LastWrite<Row>): Promise<void> {
+    await this.last;
+    try {
+      if (this.hasFailed || !(await lastWrite(this.rows as Row[]))) throw new RolledBack();
+    } catch (error) {
+      await this.open.rollBack();
+      throw error;
+    }
+    await this.open.commit();
+  }
 }
 
 /**
  * One transaction for all that a piece of work writes. The first transaction of the work opens it, and later ones are
- * savepoints of it. It commits after the work.
+ * savepoints of it. The small writes of several pieces of work can share one.
  */
-export class JoinedTransaction {
-  open: OpenTransaction | undefined;
-  /** Settles when the savepoints so far have ended. Concurrent ones on the same connection take turns. */
-  private last: Promise<unknown> = Promise.resolve();
-  private savepoints = 0;
+export class JoinedTransaction implements Joined, Turns {
+  private shared: SharedTransaction | undefined;
+  last: Promise<unknown> = Promise.resolve();
 
-  get isOpen(): boolean {
-    return this.open !== undefined;
+  constructor(private readonly dataSource: DataSource) {}
+
+  get open(): OpenTransaction | undefined {
+    return this.shared?.open;
   }
 
-  /** Runs `work` in its turn. Within the work of a savepoint, run it at once. */
+  get isOpen(): boolean {
+    return this.shared !== undefined;
+  }
+
+  /** Runs `work` in its turn. Within the work of a transaction, run it at once. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.last.then(work);
-    this.last = result.catch(() => undefined);
+    const turns: Turns = this.shared ?? this;
+    const result = turns.last.then(work);
+    turns.last = result.catch(() => undefined);
     return result;
   }
 
-  nextSavepoint(): string {
-    return `s${++this.savepoints}`;
+  /** Runs a transaction as the first part of this one, or as a savepoint of it. */
+  async run<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    if (this.open) return this.open.runInSavepoint(work);
+    const open = await OpenTransaction.begin(this.dataSource);
+    this.shared = new SharedTransaction(open, this.last);
+    try {
+      return await open.run(work);
+    } catch (error) {
+      this.shared = undefined;
+      await open.rollBack();
+      throw error;
+    }
+  }
+
+  /**
+   * Runs writes for several pieces of work, whose transactions are not open, in one transaction. It becomes that of all work
+   * whose write has succeeded, and commits when they have ended.
+   */
+  async share<Result>(
+    members: readonly JoinedTransaction[],
+    write: () => Promise<readonly (Result | Promise<Result>)[]>,
+  ): Promise<SharedWrites<Result>> {
+    const own = new JoinedTransaction(this.dataSource);
+    try {
+      const results = await runJoined(own, async () => (await write()).map((result) => Promise.resolve(result)));
+      const outcomes = await Promise.allSettled(results);
+      const { shared } = own;
+      if (!shared) return { results, ended: Promise.resolve() };
+      const joining = members.filter((_, index) => outcomes[index]!.status === 'fulfilled');
+      if (joining.length === 0) {
+        await shared.open.rollBack();
+        return { results, ended: Promise.resolve() };
+      }
+      shared.members = joining.length;
+      for (const member of joining) member.shared = shared;
+      return { results, ended: shared.ended };
+    } catch (error) {
+      await own.open?.rollBack();
+      throw error;
+    }
+  }
+
+  /**
+   * Ends the work, without a row if it has failed. Resolves when all that it has written is committed.
+   *
+   * @throws RolledBack if work in the same transaction has failed, or if the row cannot be written
+   */
+  async end<Row>(lastWrite: LastWrite<Row>, row?: Row): Promise<void> {
+    if (this.shared) return this.shared.end(lastWrite, row);
+    if (row !== undefined && !(await lastWrite([row]))) throw new RolledBack();
   }
 }
 

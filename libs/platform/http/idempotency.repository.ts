@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, sql } from '#platform/db';
+import { type BulkColumn, BulkColumns, Database, prepared, sql } from '#platform/db';
 
 /** A request with an idempotency key. */
 export interface IdempotencyClaim {
@@ -9,7 +9,7 @@ export interface IdempotencyClaim {
   digest: Buffer;
   /** The organization of the caller; null for platform principals. */
   orgId: string | null;
-  /** UUID of the request that holds the claim. */
+  /** UUID of the request that holds the claim: 32 hexadecimal digits. */
   holder: string;
 }
 
@@ -23,6 +23,9 @@ export interface StoredResponse {
   /** The organization whose data it is; null if it has none. */
   orgId: string | null;
 }
+
+/** A response to store in place of the claim. */
+export type ClaimedResponse = IdempotencyClaim & StoredResponse;
 
 export type ClaimOutcome =
   | { kind: 'claimed' }
@@ -39,6 +42,21 @@ interface ClaimRow {
   body: Buffer | null;
   workspace_id: string | null;
 }
+
+const CLAIM = [
+  { name: 'request_id', type: 'bytea', value: ({ requestId }) => requestId },
+  { name: 'digest', type: 'bytea', value: ({ digest }) => digest },
+  { name: 'holder', type: 'uuid', value: ({ holder }) => holder },
+] as const satisfies BulkColumn<IdempotencyClaim>[];
+
+const RESPONSE = new BulkColumns<ClaimedResponse>([
+  ...CLAIM,
+  { name: 'org_id', type: 'text', value: ({ orgId }) => orgId },
+  { name: 'status', type: 'int4', value: ({ status }) => status },
+  { name: 'headers', type: 'json', value: ({ headers }) => JSON.stringify(headers) },
+  { name: 'body', type: 'bytea', value: ({ body }) => body },
+  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
+]);
 
 /** Seconds after which others may process a request whose process has died. */
 const LEASE_SECONDS = 10;
@@ -92,21 +110,22 @@ export class IdempotencyRepository {
   }
 
   /**
-   * Stores the response in the transaction of the work, and releases the claim. Returns false if another request with the
-   * same key has stored its response. The work must then be rolled back.
+   * Stores responses in the transaction of their work, and releases the claims. Returns false if another request with one of
+   * the keys has stored its response. The work must then be rolled back.
    */
-  async store({ requestId, digest, holder }: IdempotencyClaim, response: StoredResponse): Promise<boolean> {
-    const { status, headers, body, workspaceId, orgId } = response;
+  async store(responses: readonly ClaimedResponse[]): Promise<boolean> {
     const rows = await this.database.query(
       prepared(
         'idempotency.store',
-        sql`WITH released AS (
-            DELETE FROM idempotency_claims WHERE request_id = ${requestId} AND holder = ${holder}
+        sql`WITH response AS (
+            SELECT * FROM ${RESPONSE.table(responses, 'response')}
+          ), released AS (
+            DELETE FROM idempotency_claims AS claim USING response
+            WHERE claim.request_id = response.request_id AND claim.holder = response.holder
           )
           INSERT INTO idempotency_keys AS existing
             (request_id, digest, org_id, status, headers, body, workspace_id, expires_at)
-          VALUES (${requestId}, ${digest}, ${orgId}, ${status}, ${JSON.stringify(headers)}, ${body}, ${workspaceId},
-            now() + interval '24 hours')
+          SELECT request_id, digest, org_id, status, headers, body, workspace_id, now() + interval '24 hours' FROM response
           ON CONFLICT (request_id) DO UPDATE
             SET digest = excluded.digest, org_id = excluded.org_id, status = excluded.status, headers = excluded.headers,
               body = excluded.body, workspace_id = excluded.workspace_id, expires_at = excluded.expires_at
@@ -114,7 +133,7 @@ export class IdempotencyRepository {
           RETURNING 1`,
       ),
     );
-    return rows.length > 0;
+    return rows.length === responses.length;
   }
 
   /** Releases the claim of a request without a response to store, because only 2xx responses are stored. */

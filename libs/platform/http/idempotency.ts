@@ -1,14 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { applyDecorators, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Database } from '#platform/db';
+import { Database, RolledBack } from '#platform/db';
 import { isRead, rolesIn } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
 import {
+  type ClaimedResponse,
   type ClaimOutcome,
   type IdempotencyClaim,
   IdempotencyRepository,
@@ -85,38 +86,43 @@ export class Idempotency {
         .catch((error: unknown) => logFailure(error, 'an idempotency claim could not be renewed'));
     }, this.repository.renewalMs);
     try {
-      return await this.database.joinTransactions(() => this.handle(request, claim, response, handler));
+      const { reply } = await this.database.joinTransactions(
+        () => this.handle(request, claim, response, handler),
+        (rows) => this.repository.store(rows),
+      );
+      return reply;
     } catch (error) {
       await this.repository
         .release(claim)
         .catch((cause: unknown) => logFailure(cause, 'an idempotency claim could not be released'));
-      if (!(error instanceof StoredMeanwhile)) throw error;
-      return await this.repeat(request, claim, await this.repository.claim(claim));
+      if (!(error instanceof RolledBack)) throw error;
     } finally {
       clearInterval(renewal);
     }
+    // another request with this key has stored its response, or one in the same transaction has failed
+    return this.runOnce(request, claim, response, handler);
   }
 
-  /** Calls the handler, and stores its response in the transaction of what it has written. */
+  /** Calls the handler. Its response is stored in the transaction of what it has written. */
   private async handle(
     request: ServiceRequest,
     claim: IdempotencyClaim,
     response: Response,
     handler: Handler,
-  ): Promise<Reply> {
+  ): Promise<{ reply: Reply; row: ClaimedResponse }> {
     const result = await handler();
     if (request.incoming) claim.digest = await digestOfStream(request, request.incoming);
     const reply = replyOf(result, response.statusCode);
     const body = Buffer.isBuffer(reply.body) ? reply.body : new RawJson(toJsonText(reply.body ?? null));
-    const isFirst = await this.repository.store(claim, {
+    const row: ClaimedResponse = {
+      ...claim,
       status: reply.status,
       headers: reply.headers,
       body: Buffer.isBuffer(body) ? body : Buffer.from(body.text),
       workspaceId: workspaceOf(reply) ?? request.context.workspaceId ?? null,
       orgId: claim.orgId ?? orgOf(reply),
-    });
-    if (!isFirst) throw new StoredMeanwhile();
-    return new Reply(reply.status, body, reply.headers);
+    };
+    return { row, reply: new Reply(reply.status, body, reply.headers) };
   }
 
   /** Answers a request whose key was used before. Reads a body that arrives as a stream only to compare it. */
@@ -145,9 +151,6 @@ export class Idempotency {
     return replyOfStored(outcome.stored);
   }
 }
-
-/** Rolls back a request, because another one with its key has stored its response first. */
-class StoredMeanwhile extends Error {}
 
 /** Converts the result of a handler, in any of its forms, to a reply. */
 function replyOf(result: unknown, status: number): Reply {
@@ -207,7 +210,7 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
     requestId: sha256(JSON.stringify(identity)),
     digest: digestOf(request),
     orgId: user?.orgId ?? null,
-    holder: randomUUID(),
+    holder: randomBytes(16).toString('hex'),
   };
 }
 
