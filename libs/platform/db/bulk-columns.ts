@@ -34,6 +34,14 @@ export class BulkColumns<Row> {
   }
 
   /**
+   * Returns a query for the rows of a prepared statement with at most tens of them. With the LIMIT, PostgreSQL expects one row.
+   * Without it, it would expect ten, find plans for the exact number cheaper, and plan each execution.
+   */
+  few(rows: readonly Row[]): Sql {
+    return sql`SELECT * FROM ${this.table(rows, 'input')} LIMIT ${rows.length}`;
+  }
+
+  /**
    * Yields batches of rows in the format of `COPY … FROM STDIN (FORMAT binary)` into these columns, so that many or large rows
    * need neither text nor parameters. The types must be exactly those of the columns.
    */

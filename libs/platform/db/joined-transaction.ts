@@ -110,7 +110,9 @@ export class JoinedTransaction implements Joined, Turns {
   ): Promise<SharedWrites<Result>> {
     const own = new JoinedTransaction(this.dataSource);
     try {
-      const results = await runJoined(own, async () => (await write()).map((result) => Promise.resolve(result)));
+      const results = await runJoined(own, async () =>
+        (await write()).map((result) => Promise.resolve(result)),
+      );
       const outcomes = await Promise.allSettled(results);
       const { shared } = own;
       if (!shared) return { results, ended: Promise.resolve() };

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Batcher, FairLimiter, PLATFORM_OWNER, SMALL_WRITES } from '#platform/concurrency';
 import { type BulkColumn, BulkColumns, Database, prepared, sql } from '#platform/db';
 
 /** A request with an idempotency key. */
@@ -9,7 +10,7 @@ export interface IdempotencyClaim {
   digest: Buffer;
   /** The organization of the caller; null for platform principals. */
   orgId: string | null;
-  /** UUID of the request that holds the claim: 32 hexadecimal digits. */
+  /** UUID of the request that holds the claim. */
   holder: string;
 }
 
@@ -35,6 +36,7 @@ export type ClaimOutcome =
   | { kind: 'stored'; digest: Buffer; stored: Omit<StoredResponse, 'orgId'> | null };
 
 interface ClaimRow {
+  holder: string;
   is_claimed: boolean;
   digest: Buffer | null;
   status: number | null;
@@ -43,20 +45,28 @@ interface ClaimRow {
   workspace_id: string | null;
 }
 
-const CLAIM = [
+const CLAIM_COLUMNS: BulkColumn<IdempotencyClaim>[] = [
   { name: 'request_id', type: 'bytea', value: ({ requestId }) => requestId },
   { name: 'digest', type: 'bytea', value: ({ digest }) => digest },
-  { name: 'holder', type: 'uuid', value: ({ holder }) => holder },
-] as const satisfies BulkColumn<IdempotencyClaim>[];
+  { name: 'holder', type: 'uuid', value: ({ holder }) => holder.replaceAll('-', '') },
+];
+const CLAIM = new BulkColumns(CLAIM_COLUMNS);
 
 const RESPONSE = new BulkColumns<ClaimedResponse>([
-  ...CLAIM,
+  ...CLAIM_COLUMNS,
   { name: 'org_id', type: 'text', value: ({ orgId }) => orgId },
   { name: 'status', type: 'int4', value: ({ status }) => status },
   { name: 'headers', type: 'json', value: ({ headers }) => JSON.stringify(headers) },
   { name: 'body', type: 'bytea', value: ({ body }) => body },
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
 ]);
+
+function outcomeOf({ is_claimed, digest, status, headers, body, workspace_id }: ClaimRow): ClaimOutcome {
+  if (is_claimed) return { kind: 'claimed' };
+  if (digest === null || status === null) return { kind: 'busy', digest };
+  const stored = body && { status, headers: headers ?? {}, body, workspaceId: workspace_id };
+  return { kind: 'stored', digest, stored };
+}
 
 /** Seconds after which others may process a request whose process has died. */
 const LEASE_SECONDS = 10;
@@ -70,35 +80,47 @@ export class IdempotencyRepository {
   /** How often a holder must renew its claim, in milliseconds. */
   readonly renewalMs = (LEASE_SECONDS * 1000) / 3;
 
+  /** The cost of a claim is its round trip, so those of concurrent requests share one. */
+  private readonly claims = new Batcher<IdempotencyClaim, ClaimOutcome>({
+    run: (claims) => this.claimAll(claims),
+    max: SMALL_WRITES.max,
+    shared: { limiter: new FairLimiter({ concurrency: 1 }), owner: 'idempotency' },
+  });
+
   constructor(private readonly database: Database) {}
 
   /** Claims the key for one request, or returns the reason why it cannot be claimed. */
-  async claim({ requestId, digest, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
-    const [row] = await this.database.query<ClaimRow>(
+  claim(claim: IdempotencyClaim): Promise<ClaimOutcome> {
+    return this.claims.add([claim.orgId ?? PLATFORM_OWNER], claim);
+  }
+
+  private async claimAll(claims: readonly IdempotencyClaim[]): Promise<ClaimOutcome[]> {
+    const rows = await this.database.query<ClaimRow>(
       prepared(
         'idempotency.claim',
-        sql`WITH kept AS (
-            SELECT digest, status, headers, body, workspace_id FROM idempotency_keys
-            WHERE request_id = ${requestId} AND expires_at >= now()
+        sql`WITH request AS (
+            ${CLAIM.few(claims)}
+          ), kept AS (
+            SELECT request_id, digest, status, headers, body, workspace_id FROM idempotency_keys
+            WHERE request_id IN (SELECT request_id FROM request) AND expires_at >= now()
           ), claimed AS (
             INSERT INTO idempotency_claims AS existing (request_id, digest, holder, locked_until)
-            SELECT ${requestId}, ${digest}, ${holder}::uuid, now() + ${LEASE_SECONDS} * interval '1 second'
-            WHERE NOT EXISTS (SELECT FROM kept)
+            SELECT DISTINCT ON (request_id) request_id, digest, holder, now() + ${LEASE_SECONDS} * interval '1 second'
+            FROM request WHERE request_id NOT IN (SELECT request_id FROM kept) ORDER BY request_id
             ON CONFLICT (request_id) DO UPDATE
               SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until
               WHERE existing.locked_until < now()
-            RETURNING 1
+            RETURNING request_id, digest, holder
           )
-          SELECT EXISTS (SELECT FROM claimed) AS is_claimed, status, headers, body, workspace_id,
-            coalesce(digest, (SELECT digest FROM idempotency_claims WHERE request_id = ${requestId})) AS digest
-          FROM (VALUES (1)) AS request LEFT JOIN kept ON true`,
+          SELECT request.holder, request.holder = claimed.holder IS TRUE AS is_claimed,
+            status, headers, body, workspace_id, coalesce(kept.digest, claimed.digest, (
+              SELECT digest FROM idempotency_claims AS other WHERE other.request_id = request.request_id
+            )) AS digest
+          FROM request LEFT JOIN kept USING (request_id) LEFT JOIN claimed USING (request_id)`,
       ),
     );
-    const { is_claimed, digest: known, status, headers, body, workspace_id } = row!;
-    if (is_claimed) return { kind: 'claimed' };
-    if (known === null || status === null) return { kind: 'busy', digest: known };
-    const stored = body && { status, headers: headers ?? {}, body, workspaceId: workspace_id };
-    return { kind: 'stored', digest: known, stored };
+    const outcomes = new Map(rows.map((row) => [row.holder, outcomeOf(row)]));
+    return claims.map(({ holder }) => outcomes.get(holder)!);
   }
 
   /** Extends the lease of a claim. */
@@ -118,7 +140,7 @@ export class IdempotencyRepository {
       prepared(
         'idempotency.store',
         sql`WITH response AS (
-            SELECT * FROM ${RESPONSE.table(responses, 'response')}
+            ${RESPONSE.few(responses)}
           ), released AS (
             DELETE FROM idempotency_claims AS claim USING response
             WHERE claim.request_id = response.request_id AND claim.holder = response.holder

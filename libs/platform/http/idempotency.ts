@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { applyDecorators, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
@@ -210,7 +210,7 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
     requestId: sha256(JSON.stringify(identity)),
     digest: digestOf(request),
     orgId: user?.orgId ?? null,
-    holder: randomBytes(16).toString('hex'),
+    holder: randomUUID(),
   };
 }
 
