@@ -153,6 +153,34 @@ describe('a request with an Idempotency-Key', () => {
     expect(await countOf('many')).toBe(1);
   });
 
+  it('shares the transaction of a small write with concurrent requests, whose errors are their own', async () => {
+    const { body } = await create('small', 'small');
+    const results = `${EXPERIMENTS}/${body.experiment_id}/results`;
+    const add = (index: number) =>
+      editor.post(
+        results,
+        { workspace_id: org.workspaceId, case_id: `case ${index}` },
+        { 'idempotency-key': `small-${index}` },
+      );
+    await editor.post(results, { workspace_id: org.workspaceId, case_id: 'case 3' });
+    const send = () => Promise.all(Array.from({ length: 16 }, (_, index) => add(index)));
+    const [first, second] = [await send(), await send()];
+    for (const [index, { status, body: result }] of first.entries()) {
+      expect([index, status]).toEqual([index, index === 3 ? 409 : 201]);
+      const again = second[index]!;
+      const replayed = index === 3 ? null : 'true';
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([status, replayed]);
+      if (index !== 3) expect(again.body).toEqual(result);
+    }
+    const [rows] = await app.database.query<{ stored: number; transactions: number }>(
+      `SELECT count(*)::int AS stored, count(DISTINCT xmin::text)::int AS transactions FROM results
+        WHERE experiment_id = $1`,
+      [body.experiment_id],
+    );
+    expect(rows!.stored).toBe(16);
+    expect(rows!.transactions).toBeLessThan(16);
+  });
+
   it('is independent of other principals', async () => {
     const other = await newOrganization(app);
     await create('mine', 'shared');
