@@ -98,6 +98,12 @@ export class MigrationSession {
     }
   }
 
+  /** Runs `work`, which begins its own transaction. It too waits for a lock for 2 s at most, and is then repeated. */
+  async retried(work: () => Promise<void>): Promise<void> {
+    await this.client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await retry(work, { ...this.lockRetry, isRetryable: isLockFailure });
+  }
+
   /** Runs a statement that waits for other transactions without blocking any. Logs every 30 s whom it waits for. */
   async patiently(step: string, statement: string): Promise<void> {
     const report = setInterval(

@@ -4,7 +4,7 @@ import { Database, sql, type SqlExecutor, type Tx } from '#platform/db';
 import type { SigningKeyEntity } from './signing-key.entity';
 
 /** Advisory lock for creating keys: an arbitrary number, the same in every process. */
-const ROTATION_LOCK = 7_160_301_448;
+const ROTATION_LOCK = 7_160_301_450;
 
 /** The key that currently signs, according to the database clock. */
 export interface CurrentKey extends Pick<SigningKeyEntity, 'kid' | 'private_jwk'> {
