@@ -23,7 +23,7 @@ const USAGE = `Usage: agent-registry-service [command] [options]
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
 
-Commands. All need DATABASE_URL, and all but migrate and verify-storage also need SECRETS_KEYS:
+Commands. All but verify-storage need DATABASE_URL, and all but migrate and verify-storage also need SECRETS_KEYS:
   api             serves the API on PORT
   worker          runs the jobs of the API
   migrate         migrates the database to the schema of this release
@@ -51,9 +51,9 @@ function unsupportedReason(version) {
   return `Node ${version} is not supported; install Node ${names.join(', ')} or ${last} from https://nodejs.org.`;
 }
 
-function fail(message) {
+function fail(message, code = 1) {
   process.stderr.write(`${message}\n`);
-  process.exit(1);
+  process.exit(code);
 }
 
 /** In a checkout, installs and builds whatever is not up to date. */
@@ -96,7 +96,9 @@ if (command === '--help' || command === '-h') {
 } else if (command !== undefined && !Object.keys(PROCESSES).includes(command)) {
   fail(`Unknown command ${command}; run agent-registry-service --help for the commands.`);
 } else if (unknown !== undefined) {
-  fail(`Unknown argument ${unknown}; run agent-registry-service --help for the commands.`);
+  // verify-storage exits with 1 if bytes are missing
+  const code = command === 'verify-storage' ? 2 : 1;
+  fail(`Unknown argument ${unknown}; run agent-registry-service --help for the commands.`, code);
 } else {
   await start(command);
 }

@@ -8,6 +8,7 @@ import { DatabaseModule } from '#platform/db';
 import { JobQueue } from '#platform/jobs';
 import { setLogLevel } from '#platform/logging';
 import { start } from '#platform/process';
+import { KeyRing } from '#platform/secrets';
 import { migrate } from './database/migrate';
 import { bootstrap, RegistryModule } from './registry';
 
@@ -43,6 +44,7 @@ start(async () => {
   const { values } = parseArgs({ options: { 'new-key': { type: 'boolean', default: false } } });
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
+  new KeyRing(environment); // checks the keys
   await migrate(environment.DATABASE_URL, { onWait: reportWait });
   const app = await NestFactory.createApplicationContext(BootstrapModule.forRoot(environment), {
     logger: false,

@@ -89,10 +89,16 @@ start(async () => {
 /** Re-encrypts all secrets if `secrets.key` has a new first line. */
 async function rotateIfDue(rotation: KeyRotation, columns: readonly SealedColumn[]): Promise<void> {
   if (!(await rotation.isDue())) return;
-  const key = await rotation.run({ columns, isOnlyProcess: true });
-  print(
-    `All secrets are encrypted with the key ${key} now. Remove the other keys from secrets.key in DATA_DIR.`,
-  );
+  try {
+    const key = await rotation.run({ columns, isOnlyProcess: true });
+    print(
+      `All secrets are encrypted with the key ${key} now. Remove the other keys from secrets.key in DATA_DIR.`,
+    );
+  } catch (error) {
+    // a secret that cannot be decrypted is replaced while the service runs; all keys are still in use
+    if (!(error instanceof StartError)) throw error;
+    print(`${error.message} The next start tries again.`);
+  }
 }
 
 /** Reports a file in DATA_DIR that this user may not open in one sentence, because it may belong to another user. */

@@ -9,7 +9,7 @@ import { ConfigModule, Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
-import { printEnd, start, StartError } from '#platform/process';
+import { start, StartError } from '#platform/process';
 import {
   ObjectStorage,
   StorageMark,
@@ -79,7 +79,8 @@ start(
     }
   },
   (error) => {
-    printEnd(error);
+    const text = error instanceof StartError ? error.message : ((error as Error).stack ?? String(error));
+    printNote(text); // not the log, which goes to standard output
     process.exit(FAILED);
   },
 );
@@ -123,9 +124,14 @@ async function verify(app: INestApplicationContext, options: Options): Promise<n
   try {
     const fault = await mark.findFault(storage, true);
     if (fault && (fault.kind === 'other' || !options.mark)) throw new StartError(fault.message);
+    const checkStorage = async (): Promise<void> => {
+      const now = await mark.findFault(storage, true);
+      if (now?.kind === fault?.kind) return;
+      throw new StartError(`The ${storage.name} changed during the comparison; run verify-storage again.`);
+    };
     const result = await app
       .get(StorageVerifier)
-      .verify(printLine, { hash: options.hash, deleteOrphans: options['delete-orphans'] });
+      .verify(printLine, { checkStorage, hash: options.hash, deleteOrphans: options['delete-orphans'] });
     printLine({ summary: result });
     if (fault && (result.lost === 0 || options.force)) {
       await mark.accept(storage);

@@ -1,10 +1,12 @@
 import type { Client, DatabaseError } from 'pg';
 import { retry } from '#platform/concurrency';
 import { sql } from '#platform/db';
+import { StartError } from '#platform/process';
 import { isLockFailure, type MigrationSession } from './migration-session';
 import type { IndexStep, NamedStep } from './migrations/migration';
 
 const UNDEFINED_TABLE = '42P01';
+const UNIQUE_VIOLATION = '23505';
 
 /** Attempts to build an index, each of which may end in a deadlock with another build or an ANALYZE. */
 const ATTEMPTS = 5;
@@ -34,11 +36,22 @@ export async function buildIndex(
   const { client } = session;
   const unique = step.isUnique ? 'UNIQUE ' : '';
   const createOnce = async (table: string, name: string): Promise<void> => {
-    await session.patiently(stepName, `DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
-    await session.patiently(
-      stepName,
-      `CREATE ${unique}INDEX CONCURRENTLY ${name} ON ${table} ${step.definition}`,
-    );
+    const drop = () => session.patiently(stepName, `DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
+    await drop();
+    try {
+      await session.patiently(
+        stepName,
+        `CREATE ${unique}INDEX CONCURRENTLY ${name} ON ${table} ${step.definition}`,
+      );
+    } catch (error) {
+      const { code, detail } = error as DatabaseError;
+      if (code !== UNIQUE_VIOLATION) throw error;
+      await drop(); // an invalid unique index can still refuse rows
+      throw new StartError(
+        `The migration step ${stepName} cannot build the unique index ${name} of ${table}: ${detail} Change or delete one of these rows, then run the migration again.`,
+        { cause: error },
+      );
+    }
   };
   const create = (table: string, name: string): Promise<void> =>
     retry(() => createOnce(table, name), { attempts: ATTEMPTS, isRetryable: isLockFailure });

@@ -61,7 +61,7 @@ export async function migrate(
     if (state.release !== release) await schema.recordRelease();
     const steps = stepsOf(migrations).filter(({ name }) => !state.applied.has(name));
     if (steps.length > 0) await new StepRunner(session, schema).run(steps);
-    await session.retried(() => migrateQueues(client));
+    await session.retried('of BullMQ', () => migrateQueues(client));
   });
 }
 

@@ -61,21 +61,32 @@ export class MigrationSession {
    * deadlock of two transactions that both need a stronger one.
    *
    * @param step name of the step, for messages
-   * @throws StartError that names the table and whom the step waits for, if no attempt succeeds. Nothing has changed then.
+   * @throws StartError that names the table and whom the step waits for, if no attempt succeeds
    */
-  async locked<Result>(step: string, locks: Locks, work: () => Promise<Result>): Promise<Result> {
+  locked<Result>(step: string, locks: Locks, work: () => Promise<Result>): Promise<Result> {
+    return this.repeat(step, locks, () =>
+      this.transaction(async () => {
+        for (const [table, mode] of Object.entries(locks)) {
+          await this.client.query(`LOCK TABLE ${table} IN ${mode} MODE`);
+        }
+        return await work();
+      }),
+    );
+  }
+
+  /** Runs work that begins its own transaction. It too waits for a lock for 2 s at most, and is then repeated. */
+  retried(step: string, work: () => Promise<void>): Promise<void> {
+    return this.repeat(step, {}, work);
+  }
+
+  private async repeat<Result>(step: string, locks: Locks, work: () => Promise<Result>): Promise<Result> {
     let waits: LockWait[] = [];
     let reportedAt = -Infinity;
     const attempt = async () => {
       const look = setTimeout(() => void this.waits().then((found) => (waits = found)), LOOK_MS);
       try {
-        return await this.transaction(async () => {
-          await this.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-          for (const [table, mode] of Object.entries(locks)) {
-            await this.client.query(`LOCK TABLE ${table} IN ${mode} MODE`);
-          }
-          return await work();
-        });
+        await this.client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        return await work();
       } catch (error) {
         if (isLockFailure(error) && performance.now() - reportedAt > REPORT_MS) {
           reportedAt = performance.now();
@@ -91,17 +102,12 @@ export class MigrationSession {
     } catch (error) {
       if (!isLockFailure(error)) throw error;
       const needed = Object.entries(locks).map(([table, mode]) => `${mode} on ${table}`);
+      const named = needed.length > 0 ? `its lock (${needed.join(', ')})` : 'a lock';
       throw new StartError(
-        `The migration step ${step} did not get its lock (${needed.join(', ')}) in ${this.lockRetry.attempts} attempts, because it waits for ${describeWaits(waits)}. The step has changed nothing. End that process or wait for it, then run the migration again.`,
+        `The migration step ${step} did not get ${named} in ${this.lockRetry.attempts} attempts, because it waits for ${describeWaits(waits)}. End that process or wait for it, then run the migration again, which continues with this step.`,
         { cause: error },
       );
     }
-  }
-
-  /** Runs `work`, which begins its own transaction. It too waits for a lock for 2 s at most, and is then repeated. */
-  async retried(work: () => Promise<void>): Promise<void> {
-    await this.client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await retry(work, { ...this.lockRetry, isRetryable: isLockFailure });
   }
 
   /** Runs a statement that waits for other transactions without blocking any. Logs every 30 s whom it waits for. */

@@ -30,8 +30,14 @@ export async function planMigration(
     if (baselines.length > 0)
       lines.push(`${baselines.length} baselines create the schema in the empty database`);
     lines.push(...backfills.filter((one) => !one.is_finished).map(describeBackfill));
-    for (const named of pending)
-      lines.push(await describeStep(named, schema, runner, baselines.length === 0));
+    let backfill: string | null = null;
+    for (const named of pending) {
+      const isContract = named.step.kind === 'contract';
+      const waits =
+        isContract && backfill !== null ? `; waits until a worker has finished the backfill ${backfill}` : '';
+      lines.push((await describeStep(named, schema, runner, baselines.length === 0)) + waits);
+      if (named.step.kind === 'backfill' && baselines.length === 0) backfill = named.name;
+    }
     if (lines.length === 0)
       lines.push(`Nothing to do: the database has the schema of release ${state.release}.`);
   });

@@ -113,11 +113,11 @@ export class SchemaRepository {
     return rows;
   }
 
-  /** Estimates the rows of a table and its partitions from the statistics of PostgreSQL. */
+  /** Estimates the rows of a table and its partitions from the statistics of PostgreSQL; 0 if it does not exist yet. */
   async estimateRows(table: string): Promise<number> {
     const { rows } = await this.row<{ rows: number }>(
       sql`SELECT coalesce(sum(greatest(reltuples, 0)) FILTER (WHERE relkind = 'r'), 0)::float8 AS rows FROM pg_class
-        WHERE oid = ${table}::regclass OR oid IN (SELECT relid FROM pg_partition_tree(${table}::regclass))`,
+        WHERE oid = to_regclass(${table}) OR oid IN (SELECT relid FROM pg_partition_tree(to_regclass(${table})))`,
     );
     return rows;
   }

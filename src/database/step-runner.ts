@@ -2,13 +2,14 @@ import { rootLogger } from '#platform/logging';
 import { StartError } from '#platform/process';
 import { buildIndex } from './index-build.repository';
 import type { MigrationSession } from './migration-session';
-import type {
-  BackfillStep,
-  ContractStep,
-  IndexStep,
-  LockedStep,
-  NamedStep,
-  Step,
+import {
+  type BackfillStep,
+  type ContractStep,
+  type IndexStep,
+  isBefore,
+  type LockedStep,
+  type NamedStep,
+  type Step,
 } from './migrations/migration';
 import type { SchemaRepository } from './schema.repository';
 
@@ -37,7 +38,9 @@ export class StepRunner {
    * still needs what the step removes.
    */
   async reasonToWait({ name, step }: NamedStep<ContractStep>): Promise<string | null> {
-    const [backfill] = (await this.schema.backfills()).filter((one) => !one.is_finished && one.name < name);
+    const backfill = (await this.schema.backfills()).find(
+      (one) => !one.is_finished && isBefore(one.name, name),
+    );
     if (backfill) {
       const { name: other, rows_done, rows_estimated } = backfill;
       return `a worker has not finished the backfill ${other} (${rows_done} of about ${rows_estimated} rows)`;

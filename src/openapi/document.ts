@@ -15,7 +15,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Lists omit archived resources unless \`include_archived\` is true.
 
-**Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first successful response, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the response, you can reuse the key after 30 s.
+**Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first successful response, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the response, you can reuse the key after 10 s.
 
 **Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\`, \`telemetry\` (exports), \`proxy\` (the API proxy, the model gateway and the MCP endpoint) and \`store_listing\` (the publisher's list of store items). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. After too many 401s, an address receives 429 instead of 401. Its requests with a valid credential are still accepted.
 

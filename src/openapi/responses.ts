@@ -73,6 +73,13 @@ export const ERROR_HEADERS: Record<string, object> = {
       false,
     ),
   },
+  409: {
+    'Retry-After': header(
+      'Seconds to wait before a retry. Present only while the first request with the same Idempotency-Key is running.',
+      { type: 'string', pattern: '^[1-9][0-9]*$' },
+      false,
+    ),
+  },
   429: {
     'Retry-After': header('Seconds to wait before a retry.', { type: 'string', pattern: '^[1-9][0-9]*$' }),
   },

@@ -3,7 +3,7 @@ import { setLogLevel } from '#platform/logging';
 import { compareReleases, RELEASE } from '#platform/release';
 import { migrate, MIGRATION_LOCK } from '../../src/database/migrate';
 import { MIGRATIONS } from '../../src/database/migrations';
-import { type LockMode, type Migration, stepsOf } from '../../src/database/migrations/migration';
+import { isBefore, type LockMode, type Migration, stepsOf } from '../../src/database/migrations/migration';
 import { planMigration } from '../../src/database/plan';
 import { finishBackfill } from './backfill.fixture';
 import { UpgradedDatabase } from './migrations.fixture';
@@ -36,7 +36,7 @@ describe('an upgrade of the schema', () => {
       '9000000000001-score-days/2: index of release 1000.1.0; SHARE UPDATE EXCLUSIVE on scores, blocks nothing',
       '9000000000001-score-days/3: index of release 1000.1.0; SHARE UPDATE EXCLUSIVE on spans, blocks nothing; SHARE on spans itself, blocks writes for a moment; one partition after the other',
       '9000000000001-score-days/4: backfill of release 1000.1.0; ROW EXCLUSIVE on scores, blocks nothing; about 2500 rows, by a worker',
-      '9000000000002-score-days-only/1: contract of release 1000.2.0; ACCESS EXCLUSIVE on scores, blocks reads and writes for a moment; afterwards, releases before 1000.1.0 cannot run',
+      '9000000000002-score-days-only/1: contract of release 1000.2.0; ACCESS EXCLUSIVE on scores, blocks reads and writes for a moment; afterwards, releases before 1000.1.0 cannot run; waits until a worker has finished the backfill 9000000000001-score-days/4',
     ]);
     await migrate(database.url, next);
     expect(await plan()).toEqual([
@@ -53,7 +53,7 @@ describe('an upgrade of the schema', () => {
   it('fails with the name of whom it waits for if it gets no lock, changes nothing, and continues later', async () => {
     await database.whileHeld('SELECT FROM scores', () =>
       expect(migrate(database.url, { ...next, lockRetry: { attempts: 1, maxDelayMs: 0 } })).rejects.toThrow(
-        /^The migration step 9000000000001-score-days\/1 did not get its lock \(ACCESS EXCLUSIVE on scores\) in 1 attempts, because it waits for process \d+ of PostgreSQL \(application "weekly report", idle in transaction, transaction open for \d+ s\) on the table scores\. The step has changed nothing\. End that process or wait for it, then run the migration again\.$/,
+        /^The migration step 9000000000001-score-days\/1 did not get its lock \(ACCESS EXCLUSIVE on scores\) in 1 attempts, because it waits for process \d+ of PostgreSQL \(application "weekly report", idle in transaction, transaction open for \d+ s\) on the table scores\. End that process or wait for it, then run the migration again, which continues with this step\.$/,
       ),
     );
     expect(
@@ -63,6 +63,21 @@ describe('an upgrade of the schema', () => {
     ).toEqual([]);
     await migrate(database.url, next);
     expect(await database.value(DAYS_MISSING)).toBe(SCORES);
+  });
+
+  it('names the rows that prevent a unique index, and leaves no index that refuses others', async () => {
+    const step = {
+      kind: 'index',
+      table: 'scores',
+      name: 'one_score',
+      isUnique: true,
+      definition: '(workspace_id)',
+    } as const;
+    const migrations = [{ name: '9000000000001-one-score', release: NEXT, steps: [step] }];
+    await expect(migrate(database.url, { migrations, release: NEXT })).rejects.toThrow(
+      /^The migration step 9000000000001-one-score\/1 cannot build the unique index one_score of scores: Key \(workspace_id\)=\(\w+\) is duplicated\. Change or delete/,
+    );
+    expect(await database.value(`SELECT to_regclass('one_score') IS NULL`)).toBe(true);
   });
 
   it('keeps what older releases use until none of them runs any more', async () => {
@@ -185,6 +200,14 @@ function faultsOf(migrations: readonly Migration[], release: string): string[] {
 describe('every change of the schema', () => {
   const ALL = [...MIGRATIONS, ...LATER_MIGRATIONS];
   const [DAYS, DAYS_ONLY] = LATER_MIGRATIONS as [Migration, Migration];
+
+  it('runs its steps in the order of their numbers', () => {
+    const steps = Array.from({ length: 11 }, () => DAYS.steps[0]!);
+    const names = stepsOf([{ ...DAYS, steps }]).map(({ name }) => name);
+    expect(names.every((name, index) => names.slice(0, index).every((one) => isBefore(one, name)))).toBe(
+      true,
+    );
+  });
 
   it('belongs to a release, and leaves the previous release what it uses', () => {
     expect(faultsOf(MIGRATIONS, RELEASE)).toEqual([]);

@@ -21,7 +21,8 @@ export interface BatchRules<Item, Result, Ready = Item> {
   isSequential?: boolean;
   /**
    * The batches write. Work whose statements join one transaction then shares that transaction with the other work of its
-   * batch, or writes its item alone if the transaction is already open.
+   * batch, or writes its item alone if the transaction is already open. A result of null says that an item was not written.
+   * Not for shared batches.
    */
   isWriting?: boolean;
   /** Batches with the items of several owners. By default, each owner has batches of its own. */

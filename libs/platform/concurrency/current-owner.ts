@@ -10,6 +10,8 @@ export const PLATFORM_OWNER = 'platform';
 /** A transaction that work opens when it needs it, and that all of its statements join. */
 export interface Joined {
   readonly isOpen: boolean;
+  /** Work that outlives it no longer takes part. */
+  readonly isEnded: boolean;
   /** Runs a write for each of several pieces of work in one transaction, which becomes that of all of them. */
   share<Result>(
     members: readonly Joined[],
@@ -74,7 +76,10 @@ export function runJoined<Result>(joined: Joined, work: () => Promise<Result>): 
 }
 
 /** Returns the transaction that the statements of the current work join, if there is one. */
-export const joinedTransaction = (): Joined | undefined => storage.getStore()?.joined;
+export function joinedTransaction(): Joined | undefined {
+  const joined = storage.getStore()?.joined;
+  return joined?.isEnded ? undefined : joined;
+}
 
 /** Runs work whose result others may share, so that it must not join the transaction of the current work. */
 export function runUnjoined<Result>(work: () => Result): Result {
@@ -104,4 +109,4 @@ export function currentOwner(): string | undefined {
 export const isInTransaction = (): boolean => storage.getStore()?.isInTransaction === true;
 
 const holdsConnection = ({ isInTransaction, joined }: CurrentWork): boolean =>
-  isInTransaction || joined?.isOpen === true;
+  isInTransaction || (joined?.isOpen === true && !joined.isEnded);

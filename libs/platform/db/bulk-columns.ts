@@ -34,8 +34,8 @@ export class BulkColumns<Row> {
   }
 
   /**
-   * Returns a query for the rows of a prepared statement with at most tens of them. With the LIMIT, PostgreSQL expects one row.
-   * Without it, it would expect ten, find plans for the exact number cheaper, and plan each execution.
+   * Returns a query for a few rows (tens at most), for prepared statements. The LIMIT makes PostgreSQL estimate one row. Without
+   * the LIMIT, it estimates ten, prefers custom plans, and plans every execution.
    */
   few(rows: readonly Row[]): Sql {
     return sql`SELECT * FROM ${this.table(rows, 'input')} LIMIT ${rows.length}`;

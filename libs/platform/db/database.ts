@@ -35,8 +35,12 @@ export class Database implements SqlExecutor {
    * part of the open transaction.
    */
   async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
-    const joined = currentJoined()?.open;
-    if (joined) return runStatement<Row>(joined.client, statement, values);
+    const joined = currentJoined();
+    if (joined?.open) {
+      const { client } = joined.open;
+      const run = () => runStatement<Row>(client, statement, values);
+      return isInTransaction() ? run() : joined.inTurn(run);
+    }
     if (typeof statement === 'string' || !('isIndexOrdered' in statement)) {
       return runStatement<Row>(this.pool, statement, values);
     }
@@ -110,9 +114,9 @@ export class Database implements SqlExecutor {
   }
 
   /**
-   * Makes all transactions and single statements of `work` one transaction, from the first transaction on. It ends with
-   * `lastWrite`, which gets the row that `work` returns, and rolls back when `work` throws. The connection is held from the first
-   * transaction on. Small writes share a transaction with those of other work, see `Batcher`; `lastWrite` then gets all rows.
+   * Makes all transactions and single statements of `work` one transaction, from the first transaction on. It rolls back when
+   * `work` throws, and ends with `lastWrite`. Small writes share it with those of other work, see `Batcher`; `lastWrite` gets the
+   * rows of all work in the transaction. The connection is held from the first transaction on.
    *
    * @throws RolledBack if other work in the transaction has failed, or if `lastWrite` returns false
    */
@@ -120,16 +124,16 @@ export class Database implements SqlExecutor {
     work: () => Promise<Work>,
     lastWrite: LastWrite<Work['row']>,
   ): Promise<Work> {
-    const joined = new JoinedTransaction(this.dataSource);
+    const joined = new JoinedTransaction(this, lastWrite as LastWrite<unknown>);
     return runJoined(joined, async () => {
       let done: Work;
       try {
         done = await work();
       } catch (error) {
-        await joined.end(lastWrite).catch(() => undefined);
+        await joined.end().catch(() => undefined);
         throw error;
       }
-      await joined.end(lastWrite, done.row);
+      await joined.end(done.row);
       return done;
     });
   }

@@ -42,8 +42,9 @@ export interface Tx extends SqlExecutor {
    */
   copyIn(statement: string, source: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
   /**
-   * Runs `work` as the last part of the transaction. For rows that many transactions change, such as counters, so that they
-   * are locked as briefly as possible, and after all other rows. An error rolls the transaction back.
+   * Runs `work` as the last part of the transaction, or of its part in `joinTransactions`. For rows that many transactions
+   * change, such as counters, so that they are locked as briefly as possible, and after all other rows. An error rolls the
+   * transaction back.
    */
   beforeCommit(work: () => Promise<void>): void;
   /** Calls `work` after the commit and before the caller of the transaction continues. Never calls it after a rollback. */

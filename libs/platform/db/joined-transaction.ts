@@ -1,13 +1,13 @@
-import type { DataSource } from 'typeorm';
 import { type Joined, joinedTransaction, runJoined, type SharedWrites } from '#platform/concurrency';
-import type { Tx } from './executor';
+import type { Database } from './database';
+import type { SqlExecutor, Tx } from './executor';
 import { OpenTransaction } from './open-transaction';
 
 /** Thrown to work whose transaction was rolled back together with that of other work. It has written nothing, and can run again. */
 export class RolledBack extends Error {}
 
 /** Writes the last row of each piece of work that commits together. Returns false if one of them cannot be written. */
-export type LastWrite<Row> = (rows: readonly Row[]) => Promise<boolean>;
+export type LastWrite<Row> = (rows: readonly Row[], on: SqlExecutor) => Promise<boolean>;
 
 /** Transactions that take turns, because they are on one connection. */
 interface Turns {
@@ -24,6 +24,7 @@ class SharedTransaction implements Turns {
 
   constructor(
     readonly open: OpenTransaction,
+    private readonly lastWrite: LastWrite<unknown>,
     public last: Promise<unknown>,
     /** How many pieces of work have not ended. */
     public members = 1,
@@ -31,32 +32,29 @@ class SharedTransaction implements Turns {
     this.outcome.catch(() => undefined);
   }
 
-  /** Settles after the commit or the rollback. */
+  /** Resolves after the commit or the rollback. */
   get ended(): Promise<void> {
     return this.outcome.catch(() => undefined);
   }
 
-  /**
-   * Ends one piece of work, without a row if it has failed. Resolves when all of them are committed.
-   *
-   * @throws RolledBack if other work has failed, or if a row cannot be written; the error of the commit
-   */
-  end<Row>(lastWrite: LastWrite<Row>, row: Row | undefined): Promise<void> {
+  /** See `JoinedTransaction.end`. */
+  end(row: unknown): Promise<void> {
     if (row === undefined) this.hasFailed = true;
     else this.rows.push(row);
-    if (--this.members === 0) this.settle(this.finish(lastWrite));
+    if (--this.members === 0) this.settle(this.finish());
     return this.outcome;
   }
 
-  private async finish<Row>(lastWrite: LastWrite<Row>): Promise<void> {
+  private async finish(): Promise<void> {
     await this.last;
+    const { open, rows } = this;
     try {
-      if (this.hasFailed || !(await lastWrite(this.rows as Row[]))) throw new RolledBack();
+      if (this.hasFailed || !(await open.run((tx) => this.lastWrite(rows, tx)))) throw new RolledBack();
     } catch (error) {
-      await this.open.rollBack();
+      await open.rollBack();
       throw error;
     }
-    await this.open.commit();
+    await open.commit();
   }
 }
 
@@ -67,8 +65,12 @@ class SharedTransaction implements Turns {
 export class JoinedTransaction implements Joined, Turns {
   private shared: SharedTransaction | undefined;
   last: Promise<unknown> = Promise.resolve();
+  isEnded = false;
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly database: Database,
+    private readonly lastWrite: LastWrite<unknown>,
+  ) {}
 
   get open(): OpenTransaction | undefined {
     return this.shared?.open;
@@ -89,8 +91,8 @@ export class JoinedTransaction implements Joined, Turns {
   /** Runs a transaction as the first part of this one, or as a savepoint of it. */
   async run<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     if (this.open) return this.open.runInSavepoint(work);
-    const open = await OpenTransaction.begin(this.dataSource);
-    this.shared = new SharedTransaction(open, this.last);
+    const open = await OpenTransaction.begin(this.database.dataSource);
+    this.shared = new SharedTransaction(open, this.lastWrite, this.last);
     try {
       return await open.run(work);
     } catch (error) {
@@ -101,29 +103,31 @@ export class JoinedTransaction implements Joined, Turns {
   }
 
   /**
-   * Runs writes for several pieces of work, whose transactions are not open, in one transaction. It becomes that of all work
-   * whose write has succeeded, and commits when they have ended.
+   * Runs writes for several pieces of work, whose transactions are not open, in one transaction. It becomes that of all work that
+   * has written something, and commits when they have ended. A write that rejects or resolves with null has written nothing.
    */
   async share<Result>(
     members: readonly JoinedTransaction[],
     write: () => Promise<readonly (Result | Promise<Result>)[]>,
   ): Promise<SharedWrites<Result>> {
-    const own = new JoinedTransaction(this.dataSource);
+    const own = new JoinedTransaction(this.database, this.lastWrite);
     try {
       const results = await runJoined(own, async () =>
         (await write()).map((result) => Promise.resolve(result)),
       );
       const outcomes = await Promise.allSettled(results);
       const { shared } = own;
-      if (!shared) return { results, ended: Promise.resolve() };
-      const joining = members.filter((_, index) => outcomes[index]!.status === 'fulfilled');
-      if (joining.length === 0) {
-        await shared.open.rollBack();
-        return { results, ended: Promise.resolve() };
+      const joining = members.filter((member, index) => {
+        const outcome = outcomes[index]!;
+        return outcome.status === 'fulfilled' && outcome.value !== null && !member.isEnded;
+      });
+      if (shared && joining.length > 0) {
+        shared.members = joining.length;
+        for (const member of joining) member.shared = shared;
+        return { results, ended: shared.ended };
       }
-      shared.members = joining.length;
-      for (const member of joining) member.shared = shared;
-      return { results, ended: shared.ended };
+      await shared?.open.rollBack();
+      return { results, ended: Promise.resolve() };
     } catch (error) {
       await own.open?.rollBack();
       throw error;
@@ -131,13 +135,15 @@ export class JoinedTransaction implements Joined, Turns {
   }
 
   /**
-   * Ends the work, without a row if it has failed. Resolves when all that it has written is committed.
+   * Ends the work, without a row if it has failed. Resolves when all that it has written is committed. Statements of work that
+   * goes on after this no longer join.
    *
-   * @throws RolledBack if work in the same transaction has failed, or if the row cannot be written
+   * @throws RolledBack if work in the same transaction has failed, or if the row cannot be written; the error of the commit
    */
-  async end<Row>(lastWrite: LastWrite<Row>, row?: Row): Promise<void> {
-    if (this.shared) return this.shared.end(lastWrite, row);
-    if (row !== undefined && !(await lastWrite([row]))) throw new RolledBack();
+  async end(row?: unknown): Promise<void> {
+    this.isEnded = true;
+    if (this.shared) return this.shared.end(row);
+    if (row !== undefined && !(await this.lastWrite([row], this.database))) throw new RolledBack();
   }
 }
 

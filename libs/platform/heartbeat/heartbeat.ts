@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { HEALTH, runAs } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { endWith, StartError } from '#platform/process';
@@ -18,10 +24,11 @@ const INTERVAL_MS = 5_000;
  * also tells the process which key seals secrets.
  */
 @Injectable()
-export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown {
+export class Heartbeat implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   readonly processId = randomUUID();
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> = Promise.resolve();
+  private isStopping = false;
   private isStopped = false;
 
   constructor(
@@ -39,9 +46,12 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
    */
   async onApplicationBootstrap(): Promise<void> {
     await this.beatAndSchedule();
-    const { oldest, newest } = await this.processes.supportedReleases();
-    if (compareReleases(RELEASE, oldest) < 0)
-      throw new StartError(unsupportedRelease(RELEASE, oldest, newest));
+    checkRelease(await this.processes.supportedReleases());
+  }
+
+  /** From here on, running requests and jobs end. They keep the process alive. */
+  onModuleDestroy(): void {
+    this.isStopping = true;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -51,9 +61,14 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.processes.delete(this.processId).catch(() => undefined); // it counts as running for another 30 s
   }
 
-  /** Records one heartbeat. @throws StartError if the process does not hold the key that seals secrets */
+  /**
+   * Records one heartbeat.
+   *
+   * @throws StartError if the process does not hold the key that seals secrets, or if the database no longer supports its
+   *   release, which happens to a process that had no heartbeats for so long that a migration took it for ended
+   */
   async beat(): Promise<void> {
-    const sealingKey = await this.processes.beat({
+    const { sealing_key, ...releases } = await this.processes.beat({
       process_id: this.processId,
       kind: this.kind,
       release: RELEASE,
@@ -62,7 +77,8 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
       secrets_keys: this.ring.ids,
       sealing_key: this.ring.sealingId,
     });
-    this.ring.sealWith(sealingKey);
+    checkRelease(releases);
+    this.ring.sealWith(sealing_key);
   }
 
   private async beatAndSchedule(): Promise<void> {
@@ -71,11 +87,18 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     try {
       await beating;
     } catch (error) {
-      if (error instanceof StartError && !this.isStopped) throw error;
+      if (error instanceof StartError && !this.isStopping) throw error;
       rootLogger.warn({ err: error }, 'a heartbeat failed');
     }
     if (this.isStopped) return;
     // a process without the key cannot open new secrets; its next start says why
     this.timer = setTimeout(() => void this.beatAndSchedule().catch(endWith), INTERVAL_MS).unref();
+  }
+}
+
+/** @throws StartError if the release of this process is too old */
+function checkRelease({ oldest, newest }: { oldest: string; newest: string }): void {
+  if (compareReleases(RELEASE, oldest) < 0) {
+    throw new StartError(unsupportedRelease(RELEASE, oldest, newest));
   }
 }

@@ -18,6 +18,18 @@ export interface LiveProcess {
   sealing_key: string;
 }
 
+/** The releases that can run on the database: the oldest one, and the newest one that has migrated it. */
+interface SupportedReleases {
+  oldest: string;
+  newest: string;
+}
+
+/** What a process learns from its heartbeat. */
+interface Orders extends SupportedReleases {
+  /** The id of the key with which it has to seal secrets. */
+  sealing_key: string;
+}
+
 /** Seconds after its last heartbeat for which a process counts as running. */
 export const ALIVE_SECONDS = 30;
 
@@ -27,20 +39,22 @@ export class LiveProcessRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Records a heartbeat, and deletes processes that have not had one for a day. Returns the id of the key with which all
-   * processes have to seal secrets from now on.
+   * Records a heartbeat, and deletes processes that have not had one for a day. Returns what all processes have to follow from
+   * now on.
    */
-  async beat(live: LiveProcess): Promise<string> {
-    const [row] = await this.database.query<{ sealing_key: string }>(
-      sql`WITH ended AS (DELETE FROM live_processes WHERE seen_at < now() - interval '1 day')
-        INSERT INTO live_processes
-          (process_id, kind, release, host, pid, secrets_keys, sealing_key, started_at, seen_at)
-        VALUES (${live.process_id}, ${live.kind}, ${live.release}, ${live.host}, ${live.pid},
-          ${live.secrets_keys}, ${live.sealing_key}, now(), now())
-        ON CONFLICT (process_id) DO UPDATE SET sealing_key = excluded.sealing_key, seen_at = excluded.seen_at
-        RETURNING (SELECT secret_sealed_by FROM installation) AS sealing_key`,
+  async beat(live: LiveProcess): Promise<Orders> {
+    const [row] = await this.database.query<Orders>(
+      sql`WITH ended AS (DELETE FROM live_processes WHERE seen_at < now() - interval '1 day'),
+        recorded AS (
+          INSERT INTO live_processes
+            (process_id, kind, release, host, pid, secrets_keys, sealing_key, started_at, seen_at)
+          VALUES (${live.process_id}, ${live.kind}, ${live.release}, ${live.host}, ${live.pid},
+            ${live.secrets_keys}, ${live.sealing_key}, now(), now())
+          ON CONFLICT (process_id) DO UPDATE SET sealing_key = excluded.sealing_key, seen_at = excluded.seen_at
+        )
+        SELECT secret_sealed_by AS sealing_key, oldest_release AS oldest, schema_release AS newest FROM installation`,
     );
-    return row!.sealing_key;
+    return row!;
   }
 
   /** Deletes a process that stops. */
@@ -49,11 +63,10 @@ export class LiveProcessRepository {
   }
 
   /**
-   * Returns the oldest release that can run on the database, and the newest one that has migrated it. Waits for a migration
-   * that is raising the oldest one.
+   * Returns the releases that can run on the database. Waits for a migration that is raising the oldest one.
    */
-  async supportedReleases(): Promise<{ oldest: string; newest: string }> {
-    const [row] = await this.database.query<{ oldest: string; newest: string }>(
+  async supportedReleases(): Promise<SupportedReleases> {
+    const [row] = await this.database.query<SupportedReleases>(
       sql`SELECT oldest_release AS oldest, schema_release AS newest FROM installation FOR SHARE`,
     );
     return row!;

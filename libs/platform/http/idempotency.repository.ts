@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Batcher, FairLimiter, PLATFORM_OWNER, SMALL_WRITES } from '#platform/concurrency';
-import { type BulkColumn, BulkColumns, Database, prepared, sql } from '#platform/db';
+import { type BulkColumn, BulkColumns, Database, prepared, sql, type SqlExecutor } from '#platform/db';
 
 /** A request with an idempotency key. */
 export interface IdempotencyClaim {
@@ -68,6 +68,10 @@ function outcomeOf({ is_claimed, digest, status, headers, body, workspace_id }: 
   return { kind: 'stored', digest, stored };
 }
 
+/** The order in which claims are locked. */
+const byId = (one: IdempotencyClaim, other: IdempotencyClaim): number =>
+  Buffer.compare(one.requestId, other.requestId);
+
 /** Seconds after which others may process a request whose process has died. */
 const LEASE_SECONDS = 10;
 
@@ -95,7 +99,7 @@ export class IdempotencyRepository {
   }
 
   private async claimAll(claims: readonly IdempotencyClaim[]): Promise<ClaimOutcome[]> {
-    const rows = await this.database.query<ClaimRow>(
+    const rows = await this.database.write<ClaimRow>(
       prepared(
         'idempotency.claim',
         sql`WITH request AS (
@@ -135,19 +139,21 @@ export class IdempotencyRepository {
    * Stores responses in the transaction of their work, and releases the claims. Returns false if another request with one of
    * the keys has stored its response. The work must then be rolled back.
    */
-  async store(responses: readonly ClaimedResponse[]): Promise<boolean> {
-    const rows = await this.database.query(
+  async store(responses: readonly ClaimedResponse[], on: SqlExecutor): Promise<boolean> {
+    const rows = await on.query(
       prepared(
         'idempotency.store',
         sql`WITH response AS (
-            ${RESPONSE.few(responses)}
+            ${RESPONSE.few(responses.toSorted(byId))}
           ), released AS (
             DELETE FROM idempotency_claims AS claim USING response
             WHERE claim.request_id = response.request_id AND claim.holder = response.holder
           )
           INSERT INTO idempotency_keys AS existing
             (request_id, digest, org_id, status, headers, body, workspace_id, expires_at)
-          SELECT request_id, digest, org_id, status, headers, body, workspace_id, now() + interval '24 hours' FROM response
+          SELECT DISTINCT ON (request_id) request_id, digest, org_id, status, headers, body, workspace_id,
+            now() + interval '24 hours'
+          FROM response ORDER BY request_id
           ON CONFLICT (request_id) DO UPDATE
             SET digest = excluded.digest, org_id = excluded.org_id, status = excluded.status, headers = excluded.headers,
               body = excluded.body, workspace_id = excluded.workspace_id, expires_at = excluded.expires_at

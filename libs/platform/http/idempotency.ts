@@ -88,7 +88,7 @@ export class Idempotency {
     try {
       const { reply } = await this.database.joinTransactions(
         () => this.handle(request, claim, response, handler),
-        (rows) => this.repository.store(rows),
+        (rows, on) => this.repository.store(rows, on),
       );
       return reply;
     } catch (error) {
@@ -140,6 +140,7 @@ export class Idempotency {
     if (outcome.kind !== 'stored') {
       throw problem.conflict(
         'The first request with this Idempotency-Key is still running. Try again later.',
+        { headers: { 'Retry-After': '1' } },
       );
     }
     if (outcome.stored === null) {

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { type LiveProcess, LiveProcessRepository } from '#platform/heartbeat';
+import { retry } from '#platform/concurrency';
+import { isLockTimeout } from '#platform/problem';
 import { StartError } from '#platform/process';
 import {
   InstallationSecretRepository,
@@ -15,6 +17,8 @@ import { type ResealedSecret, SealedSecretRepository } from './sealed-secret.rep
 /** Secrets per statement. Limits its memory, and how long it locks their rows. */
 const BATCH = 500;
 const POLL_MS = 500;
+/** A transaction that has stored a secret locks its key until it ends. */
+const LOCK_RETRY = { attempts: 6, isRetryable: isLockTimeout, firstDelayMs: 0 };
 /** Interval at which a wait for other processes is reported. */
 const REPORT_MS = 10_000;
 /** Number of ids that an error names. */
@@ -82,13 +86,13 @@ export class KeyRotation {
     if (!isOnlyProcess) await this.checkProcesses();
     await sealInstallationSecretWith(newest, this.installation, this.ring, this.box);
     if (!isOnlyProcess) await this.waitForProcesses(onWait);
-    for (let isRetry = false; ; isRetry = true) {
-      let reencrypted = 0;
-      for (const column of columns) reencrypted += await this.reencrypt(column, onColumn);
-      if (await this.installation.retireAllBut(newest)) return newest;
+    for (;;) {
+      for (const column of columns) await this.reencrypt(column, onColumn);
+      const inUse = await retry(() => this.installation.retireAllBut(newest), LOCK_RETRY);
+      if (inUse === null) return newest;
       // a request has stored a secret that it sealed before its process took the newest key
-      if (isRetry && reencrypted === 0)
-        throw new Error('A key is in use by secrets in a column that is not declared.');
+      if (!columns.some(({ table }) => table === inUse))
+        throw new Error(`A key is in use by secrets of ${inUse}, whose column is not declared.`);
     }
   }
 
@@ -126,7 +130,8 @@ export class KeyRotation {
           if (secret === null) unopened.push(id);
           return secret === null ? [] : [{ id, sealed, resealed: this.box.seal(secret, column.of(id)) }];
         });
-        if (resealed.length > 0) reencrypted += await this.secrets.replace(column, resealed);
+        if (resealed.length > 0)
+          reencrypted += await retry(() => this.secrets.replace(column, resealed), LOCK_RETRY);
         if (batch.length < BATCH) break;
         after = batch.at(-1)!.id;
       }

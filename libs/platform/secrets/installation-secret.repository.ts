@@ -39,14 +39,15 @@ export class InstallationSecretRepository {
     );
   }
 
-  /** Takes all keys but one out of use. @returns false if a stored secret is still sealed with another one */
-  async retireAllBut(keyId: string): Promise<boolean> {
+  /** Takes all keys but one out of use. @returns a table with a secret that is still sealed with another one; null without any */
+  async retireAllBut(keyId: string): Promise<string | null> {
     try {
       await this.database.write(sql`DELETE FROM secrets_keys WHERE key_id <> ${keyId}`);
-      return true;
+      return null;
     } catch (error) {
-      if ((error as { code?: unknown }).code !== FOREIGN_KEY_VIOLATION) throw error;
-      return false;
+      const { code, table } = error as { code?: string; table?: string };
+      if (code !== FOREIGN_KEY_VIOLATION) throw error;
+      return table!;
     }
   }
 }

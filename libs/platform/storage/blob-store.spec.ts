@@ -142,6 +142,23 @@ describeStorages('kept bytes', (create) => {
     expect(await writes()).toEqual([]);
   });
 
+  it('are found if the request that wrote them is rolled back with all that it has written', async () => {
+    const request = database.joinTransactions(
+      async () => {
+        await database.transaction((tx) => blobs.writeWithin(tx, scope, streamOf(randomBytes(10))));
+        throw new Error('a later step failed');
+      },
+      () => Promise.resolve(true),
+    );
+    await expect(request).rejects.toThrow('a later step failed');
+    expect(await objects()).toHaveLength(1);
+    await database.query(
+      sql`UPDATE blob_writes SET heartbeat_at = now() - interval '1 day' WHERE org_id = ${scope.orgId}`,
+    );
+    await blobs.deleteOrphans();
+    expect(await objects()).toEqual([]);
+  });
+
   it('are deleted if the process died before they were kept, but not while it writes', async () => {
     const fresh = await blobs.write(scope, streamOf(Buffer.from('fresh')));
     await blobs.deleteOrphans();

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/scope';
+import { runUnjoined } from '#platform/concurrency';
 import { Database, raw, sql, type SqlExecutor, type Tx } from '#platform/db';
 
 /** A complete object. */
@@ -19,17 +20,24 @@ export class BlobRepository {
   /** The columns that refer to blobs, as conditions that no row refers to a blob. Read once, from the catalog. */
   private unreferenced: Promise<string> | undefined;
 
-  /** Records a write before its first byte, so that its object is found even if the process dies. */
+  /**
+   * Records a write before its first byte, so that its object is found even if the process dies. Never part of the transaction of
+   * the request, because the bytes remain when that is rolled back.
+   */
   async begin({ orgId }: Pick<OrgScope, 'orgId'>, key: string): Promise<void> {
-    await this.database.query(
-      sql`INSERT INTO blob_writes (storage_key, org_id, heartbeat_at) VALUES (${key}, ${orgId}, now())`,
+    await runUnjoined(() =>
+      this.database.query(
+        sql`INSERT INTO blob_writes (storage_key, org_id, heartbeat_at) VALUES (${key}, ${orgId}, now())`,
+      ),
     );
   }
 
   /** Renews the heartbeat of a write, unless its object has been deleted as interrupted. */
   async renew(key: string): Promise<void> {
-    await this.database.query(
-      sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL`,
+    await runUnjoined(() =>
+      this.database.query(
+        sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL`,
+      ),
     );
   }
 
@@ -41,9 +49,11 @@ export class BlobRepository {
     { orgId }: Pick<OrgScope, 'orgId'>,
     { sha256, storage_key }: BlobRow,
   ): Promise<{ earlier_key: string | null } | undefined> {
-    const [renewed] = await this.database.query<{ earlier_key: string | null }>(
-      sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${storage_key} AND heartbeat_at IS NOT NULL
-        RETURNING (SELECT b.storage_key FROM blobs b WHERE b.org_id = ${orgId} AND b.sha256 = ${sha256}) AS earlier_key`,
+    const [renewed] = await runUnjoined(() =>
+      this.database.query<{ earlier_key: string | null }>(
+        sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${storage_key} AND heartbeat_at IS NOT NULL
+          RETURNING (SELECT b.storage_key FROM blobs b WHERE b.org_id = ${orgId} AND b.sha256 = ${sha256}) AS earlier_key`,
+      ),
     );
     return renewed;
   }

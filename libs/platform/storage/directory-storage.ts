@@ -104,9 +104,13 @@ export class DirectoryStorage extends ObjectStorage {
     );
   }
 
-  writeMarker(content: string): Promise<void> {
+  async writeMarker(content: string): Promise<void> {
     const temporary = this.temporaryOf(`marker-${randomUUID()}`);
-    return this.place(temporary, path.join(this.objects, MARKER), [Buffer.from(content)]);
+    try {
+      await this.place(temporary, path.join(this.objects, MARKER), [Buffer.from(content)]);
+    } finally {
+      await rm(temporary, { force: true }).catch(() => undefined);
+    }
   }
 
   override async diskBytes(): Promise<number | null> {

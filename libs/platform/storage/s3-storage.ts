@@ -15,7 +15,8 @@ import {
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { FairLimiter, withDeadline } from '#platform/concurrency';
+import { FairLimiter, WaitTimeout, withDeadline } from '#platform/concurrency';
+import { problem } from '#platform/problem';
 import {
   type ByteRange,
   MARKER,
@@ -118,14 +119,12 @@ export class S3Storage extends ObjectStorage {
   }
 
   async write(key: string, bytes: AsyncIterable<Buffer>): Promise<void> {
-    let hasStarted = false;
+    const [org] = key.split('/');
     try {
-      await this.writes.run(key.split('/')[0]!, undefined, () => {
-        hasStarted = true;
-        return this.upload(this.targetOf(key), bytes);
-      });
+      await this.writes.run(org!, undefined, () => this.upload(this.targetOf(key), bytes));
     } catch (error) {
-      throw hasStarted ? error : storageUnavailable(error);
+      if (!(error instanceof WaitTimeout)) throw error;
+      throw problem.overloaded('Too many uploads are running. Try again later.');
     }
   }
 

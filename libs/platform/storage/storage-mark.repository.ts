@@ -35,7 +35,7 @@ export class StorageMarkRepository {
 
   /** Runs work that writes the first marker, in one process at a time. Does nothing if a marker is recorded already. */
   async recordFirst(writeMarker: () => Promise<void>): Promise<void> {
-    await this.database.transaction(async (tx) => {
+    await this.database.transactionAhead(async (tx) => {
       if (await this.record(tx)) await writeMarker();
     });
   }

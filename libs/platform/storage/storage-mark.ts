@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { MARKER, ObjectStorage } from './object-storage';
+import { withDeadline } from '#platform/concurrency';
+import { MARKER, ObjectStorage, storageUnavailable } from './object-storage';
 import { StorageMarkRepository } from './storage-mark.repository';
 
 /** Why a storage must not be used: it lacks its marker, or has the marker of another installation. */
@@ -8,6 +9,9 @@ export interface MarkFault {
   /** A sentence for the operator. */
   message: string;
 }
+
+/** Longest write of the first marker, in milliseconds. */
+const WRITE_MS = 4_000;
 
 /**
  * The marker of the storage: an object with the id of the installation. Without it, bytes would go to an empty directory where a
@@ -30,7 +34,12 @@ export class StorageMark {
     let marker = await storage.readMarker();
     if (marker === null && !(await this.marks.isMarked())) {
       if (isReadOnly) return null;
-      await this.marks.recordFirst(() => this.write(storage));
+      // with a deadline, because starting processes wait for the locked record
+      await this.marks.recordFirst(() =>
+        withDeadline(this.write(storage), WRITE_MS, () =>
+          storageUnavailable(new Error('The storage did not take its marker in time.')),
+        ),
+      );
       marker = await storage.readMarker();
     }
     if (marker === null) return missingMarker(storage);

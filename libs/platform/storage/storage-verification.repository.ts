@@ -40,9 +40,9 @@ export class StorageVerificationRepository {
     }
   }
 
-  /** Returns those of some keys that are of complete objects, of unfinished writes or of objects that will be deleted. */
+  /** Returns the keys that the database knows: complete objects, unfinished writes and pending deletions. */
   async known(keys: readonly string[]): Promise<Set<string>> {
-    const rows = await this.database.query<KeptRow>(
+    const rows = await this.database.query<{ storage_key: string }>(
       sql`SELECT storage_key FROM blobs WHERE storage_key = ANY (${keys}::text[])
         UNION ALL SELECT storage_key FROM blob_writes WHERE storage_key = ANY (${keys}::text[])`,
     );

@@ -72,6 +72,16 @@ describe('the comparison of the database with', () => {
       expect([counts(result), found]).toEqual([[5, 5, 0, 0], []]);
     });
 
+    it('reports nothing once another storage is there', async () => {
+      await test.storage.delete((await kept()).row.storage_key);
+      const checkStorage = () => Promise.reject(new Error('the mount has vanished'));
+      await expect(verify({ checkStorage })).rejects.toThrow('the mount has vanished');
+      const reported = jest.fn();
+      const verifier = new StorageVerifier(test.storage, new StorageVerificationRepository(app.database));
+      await expect(verifier.verify(reported, { checkStorage })).rejects.toThrow();
+      expect(reported).not.toHaveBeenCalled();
+    });
+
     it('names each object that is missing, has another size, or other bytes, and what is left over', async () => {
       const [missing, short, damaged, whole] = [await kept(), await kept(), await kept(), await kept()];
       await test.storage.delete(missing.row.storage_key);

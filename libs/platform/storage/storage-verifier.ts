@@ -36,6 +36,8 @@ export interface VerifyOptions {
   deleteOrphans?: boolean;
   /** Age below which objects without a row are not reported, in milliseconds. Default: 1 hour. */
   orphanMs?: number;
+  /** Throws if the storage is another one now. Called before findings, because everything is missing once a mount has vanished. */
+  checkStorage?: () => Promise<void>;
 }
 
 /** What was compared, and how many findings of each kind there were. */
@@ -76,16 +78,18 @@ export class StorageVerifier {
   /** @param report called with each finding */
   async verify(
     report: (finding: LostBytes | Orphan) => void,
-    { hash = false, deleteOrphans = false, orphanMs = ORPHAN_MS }: VerifyOptions = {},
+    { checkStorage, hash = false, deleteOrphans = false, orphanMs = ORPHAN_MS }: VerifyOptions = {},
   ): Promise<Verification> {
     const result = new Verification();
     let [rows, orphans]: [Pair[], Pair[]] = [[], []];
     const flush = async (): Promise<void> => {
-      for (const lost of await this.examineRows(rows, hash)) {
+      const allLost = await this.examineRows(rows, hash);
+      const found = await this.examineObjects(orphans, orphanMs);
+      await checkStorage?.();
+      for (const lost of allLost) {
         result[lost.finding]++;
         report(lost);
       }
-      const found = await this.examineObjects(orphans, orphanMs);
       if (deleteOrphans) await this.repository.deleteLater(found.map(({ storage_key }) => storage_key));
       for (const orphan of found) {
         result.orphan++;

@@ -76,6 +76,10 @@ export const stepsOf = (migrations: readonly Migration[]): NamedStep[] =>
     steps.map((step, index) => ({ name: `${name}/${index + 1}`, release, step })),
   );
 
+/** Tells whether the step of this name runs before another one. */
+export const isBefore = (name: string, other: string): boolean =>
+  name.localeCompare(other, 'en', { numeric: true }) < 0;
+
 /** Returns the locks that a step takes. */
 export function locksOf(step: Step): Locks {
   if ('locks' in step) return step.locks;

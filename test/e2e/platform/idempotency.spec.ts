@@ -208,7 +208,11 @@ describe('a request with an Idempotency-Key', () => {
       const first = create('slow', 'slow');
       await untilBlocked(app);
       const repeat = await create('slow', 'slow');
-      expect([repeat.status, repeat.body.code]).toEqual([409, 'conflict']);
+      expect([repeat.status, repeat.body.code, repeat.headers.get('retry-after')]).toEqual([
+        409,
+        'conflict',
+        '1',
+      ]);
       await release();
       expect((await first).status).toBe(201);
       expect((await create('slow', 'slow')).body).toEqual((await first).body);

@@ -5,9 +5,9 @@ import { sharedApp } from '#testing';
 describe('pieces of work that join their transactions', () => {
   const app = sharedApp();
   let database: Database;
-  let names: Batcher<string, string>;
+  let names: Batcher<string, string | null>;
   /** The rows of each last write. */
-  let lastWrites: string[][];
+  let lastWrites: (string | null)[][];
 
   beforeAll(async () => {
     database = app.get(Database);
@@ -16,9 +16,12 @@ describe('pieces of work that join their transactions', () => {
       run: (items) =>
         database.transaction(async (tx) => {
           for (const name of items) {
-            if (name !== 'refused') await tx.query(sql`INSERT INTO joined VALUES (${name})`);
+            if (name !== 'refused' && name !== 'unwritten')
+              await tx.query(sql`INSERT INTO joined VALUES (${name})`);
           }
-          return items.map((name) => (name === 'refused' ? Promise.reject(new Error(name)) : name));
+          return items.map((name) =>
+            name === 'unwritten' ? null : name === 'refused' ? Promise.reject(new Error(name)) : name,
+          );
         }),
       max: 10,
       isWriting: true,
@@ -61,6 +64,47 @@ describe('pieces of work that join their transactions', () => {
     expect(seenBeforeCommit).toEqual([]);
     expect(lastWrites.map((rows) => rows.sort())).toEqual([['a', 'b', 'c']]);
     expect(await stored()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('leave out work that has written nothing, which then fails for itself', async () => {
+    const fail = () => Promise.reject(new TypeError('nothing was written'));
+    expect(await outcomes([write('a'), write('unwritten', fail)])).toEqual(['committed', 'TypeError']);
+    expect([lastWrites, await stored()]).toEqual([[['a']], ['a']]);
+  });
+
+  it('keep their statements apart from those of other work whose savepoint fails', async () => {
+    const read = async () => {
+      for (let count = 0; count < 20; count++) await database.query('SELECT 1');
+    };
+    const failing = () => database.transaction((tx) => tx.query('SELECT 1 / 0')).catch(() => undefined);
+    const fail = async () => {
+      for (let count = 0; count < 5; count++) await failing();
+    };
+    expect(await outcomes([write('a', read), write('b', fail)])).toEqual(['committed', 'committed']);
+    expect(await stored()).toEqual(['a', 'b']);
+  });
+
+  it('do not include work that goes on after their end', async () => {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const late: Promise<unknown>[] = [];
+    const insert = (name: string) =>
+      database.transaction((tx) => {
+        tx.afterCommit(() => late.push(database.query(sql`INSERT INTO joined VALUES (${`after ${name}`})`)));
+        return tx.query(sql`INSERT INTO joined VALUES (${name})`);
+      });
+    await database.joinTransactions(
+      async () => {
+        await insert('first');
+        late.push(ended.then(() => insert('late')));
+        return { row: 'first' };
+      },
+      () => Promise.resolve(true),
+    );
+    end();
+    await late[0];
+    await Promise.all(late);
+    expect(await stored()).toEqual(['after first', 'after late', 'first', 'late']);
   });
 
   it('leave out an item that is refused', async () => {

@@ -132,6 +132,22 @@ describe('a rotation of the key for secrets', () => {
     expect((await user.tryProvider(app, 'suspended', 'key')).status).toBe(201);
   });
 
+  it('ends a process that had no heartbeats while the database lost what its release needs', async () => {
+    const [before] = await app.database.query<{ oldest: string; newest: string }>(
+      'SELECT oldest_release AS oldest, schema_release AS newest FROM installation',
+    );
+    await app.database.query(
+      `UPDATE installation SET oldest_release = '1000.1.0', schema_release = '1000.2.0'`,
+    );
+    await expect(app.get(Heartbeat).beat()).rejects.toThrow(
+      'release 1000.2.0 has migrated the database, which now requires 1000.1.0 or newer. Run release 1000.2.0.',
+    );
+    await app.database.query('UPDATE installation SET oldest_release = $1, schema_release = $2', [
+      before!.oldest,
+      before!.newest,
+    ]);
+  });
+
   it('names secrets that cannot be decrypted, and keeps the old key in use', async () => {
     const id = await user.provider(app, 'altered', 'key');
     const set = (sealed: string) =>
