@@ -11,7 +11,7 @@ import { ScoreDeletionRepository, ScoreRetention, TraceScoresModule } from './sc
 import { ScoringModule } from './scoring';
 import { TraceUsesModule } from './trace-uses';
 import { RunExecutionService } from './scoring/score-runs/run-execution.service';
-import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
+import { RuleRuns, ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
 import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 
@@ -41,6 +41,7 @@ const CLEAN_UP_MS = 10 * 60_000;
     RunExecutionService,
     ScoreRunExecutor,
     ScoringRuleRunner,
+    { provide: RuleRuns, useExisting: ScoringRuleRunner },
   ],
 })
 export class EvaluationWorkerModule implements OnApplicationBootstrap {
@@ -53,9 +54,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly judgeRepository: JudgeRepository,
     private readonly recordWords: RecordWordsRepository,
     private readonly scoreRetention: ScoreRetention,
-  ) {
-    executor.onRuleRun = (ruleId) => rules.runNext(ruleId);
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
     this.tasks.every('record words', RECORD_WORDS_MS, () => this.recordWords.fill());

@@ -8,6 +8,7 @@ import { rootLogger } from '#platform/logging';
 import { WorkspaceAccessRepository } from '../../../resources';
 import { type FeedEntry, type FilterInput, parseFilters, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
+import type { RuleRuns } from '../score-runs/score-run.executor';
 import { ScoreRunService } from '../score-runs/score-run.service';
 import {
   CONCURRENCY_DEFAULT,
@@ -56,7 +57,7 @@ export const STEP_FAILED =
  * rule with work, so that the backlog of one rule or workspace does not delay the others.
  */
 @Injectable()
-export class ScoringRuleRunner {
+export class ScoringRuleRunner implements RuleRuns {
   constructor(
     private readonly database: Database,
     private readonly rules: ScoringRuleRepository,

@@ -28,6 +28,7 @@ describe('a job whose turn executes a run that fails', () => {
       { claim: () => Promise.resolve(NEXT) } as never,
       unused,
       execution as RunExecutionService,
+      unused,
       { stopping: new AbortController().signal } as WorkerShutdown,
     );
     const thrown = await executor.executeNext(jobRunId).catch((caught: unknown) => caught);

@@ -23,6 +23,12 @@ interface ClaimedWork extends RunInProgress {
   slot: RunSlot;
 }
 
+/** Starts runs of scoring rules. */
+export abstract class RuleRuns {
+  /** Starts the next run of a rule, one of whose runs has ended. Never fails. */
+  abstract runNext(ruleId: string): Promise<void>;
+}
+
 /**
  * Executes scoring runs. A job only says that a run waits: which run is executed depends on whose turn it is, see
  * `RunTurnRepository`, and on the slots of this process, see `RunSlots`.
@@ -30,8 +36,6 @@ interface ClaimedWork extends RunInProgress {
 @Handles(SCORE_RUN)
 export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   readonly concurrency: number;
-  /** Called after a run of a rule, with the id of the rule. Never fails. `EvaluationWorkerModule` sets it. */
-  onRuleRun: (ruleId: string) => Promise<void> = () => Promise.resolve();
   private readonly slots: RunSlots;
   /** Claims one run at a time, so that claims of this process never exceed its slots. */
   private readonly claims = new FairLimiter({ concurrency: 1 });
@@ -41,6 +45,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly turns: RunTurnRepository,
     private readonly executions: RunExecutionRepository,
     private readonly execution: RunExecutionService,
+    private readonly rules: RuleRuns,
     private readonly shutdown: WorkerShutdown,
   ) {
     super();
@@ -123,7 +128,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     }
     if (rule_id === null) return;
     // The job does not wait for it.
-    void this.shutdown.finish(runAs(org_id, () => tracing().untraced(() => this.onRuleRun(rule_id))));
+    void this.shutdown.finish(runAs(org_id, () => tracing().untraced(() => this.rules.runNext(rule_id))));
   }
 
   /** Executes a run that does not belong to the current job. Returns false if it was not completed, and logs its error. */
