@@ -1,5 +1,5 @@
+import type { DataSource } from 'typeorm';
 import { type Joined, joinedTransaction, runJoined, type SharedWrites } from '#platform/concurrency';
-import type { Database } from './database';
 import type { SqlExecutor, Tx } from './executor';
 import { OpenTransaction } from './open-transaction';
 
@@ -68,7 +68,7 @@ export class JoinedTransaction implements Joined, Turns {
   isEnded = false;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: SqlExecutor & { readonly dataSource: DataSource },
     private readonly lastWrite: LastWrite<unknown>,
   ) {}
 
