@@ -48,7 +48,8 @@ function validKeys(content: string, file: string): string[] {
 
 /**
  * Creates the first organization, workspace and API key unless they exist, and writes `DATA_DIR/bootstrap.json`. The key
- * stays the same across starts; a new one is created only if the file is missing or belongs to another database.
+ * stays the same across starts; a new one is created only if the file is missing or belongs to another database. The file of
+ * another database is kept under the name of its organization.
  *
  * @returns the path of the file
  */
@@ -56,12 +57,18 @@ export async function ensureBootstrap(
   app: INestApplicationContext,
   directory: string,
   baseUrl: string,
+  print: (line: string) => void,
 ): Promise<string> {
   const file = path.join(directory, 'bootstrap.json');
   const stored = parseBootstrap(await readOrNull(file));
   let result = await bootstrap(app);
   const isSameAccount = stored?.service_account_id === result.service_account_id;
   if (result.api_key === null && !isSameAccount) result = await bootstrap(app, { newKey: true });
+  if (stored && stored.org_id !== result.org_id) {
+    const copy = path.join(directory, `bootstrap-${stored.org_id}.json`);
+    await rename(file, copy);
+    print(`${file} was of another database, and is kept as ${copy}`);
+  }
   const content: BootstrapFile = {
     base_url: baseUrl,
     org_id: result.org_id,

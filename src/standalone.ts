@@ -72,7 +72,7 @@ start(async () => {
     if (postgres) await rotateIfDue(app.get(KeyRotation, { strict: false }), SEALED_COLUMNS);
     await listen(app, environment);
     const baseUrl = baseUrlOf(environment, app);
-    const file = await ensureBootstrap(app, directory, baseUrl);
+    const file = await ensureBootstrap(app, directory, baseUrl, print);
     print(`Listening on ${baseUrl}, documented at ${baseUrl}/docs`);
     print('Try it:');
     print(`  ${curlLine(baseUrl, file)}`);

@@ -132,4 +132,5 @@ async function applyBaselines(
       await schema.record(baseline.name);
     });
   }
+  rootLogger.info({ baselines: missing.length }, 'created the schema in the empty database');
 }

@@ -9,6 +9,8 @@ const RULES = /^```yaml\n(groups:.*?)^```$/ms.exec(readFileSync('docs/guides/mon
 const CASES: [metric: string, value: number, alert: string, fires: boolean][] = [
   ['registry_workers_alive', 0, 'NoWorkerRuns', true],
   ['registry_workers_alive', 1, 'NoWorkerRuns', false],
+  ['registry_workers_alive', 1, 'NothingRuns', false],
+  ['registry_pool_waiting', 0, 'NothingRuns', true],
   ['registry_rule_lag_seconds', 3_600, 'RulesFallBehind', true],
   ['registry_rule_lag_seconds', 60, 'RulesFallBehind', false],
   ['registry_pool_waiting', 3, 'ConnectionsExhausted', true],

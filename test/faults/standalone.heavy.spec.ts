@@ -98,8 +98,13 @@ describe('the standalone process', () => {
     expect(await first.exited).toEqual([1, null]);
     expect(first.output()).toContain('PostgreSQL has ended unexpectedly');
 
+    // as another database has left it
+    const file = path.join(directory, 'bootstrap.json');
+    const other = key.replace(/"org_id": ".*"/, '"org_id": "org_other"');
+    writeFileSync(file, other);
     const second = startStandalone();
     await until(() => second.output().includes('Try it:'));
+    expect(readFileSync(path.join(directory, 'bootstrap-org_other.json'), 'utf8')).toBe(other);
     expect(apiKeyOf(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8'))).toBe(apiKeyOf(key));
     second.child.kill('SIGTERM');
     expect(await second.exited).toEqual([0, null]);

@@ -21,13 +21,16 @@ export class PoolMetrics implements OnModuleInit {
     const { pool } = this;
     this.metrics.addSource({
       name: 'pool',
+      isFirst: true,
       gauges: [size, inUse, waiting],
-      read: () =>
-        Promise.resolve(() => {
+      read: () => {
+        const { inUseCount, allWaitingCount } = pool;
+        return Promise.resolve(() => {
           size.set(pool.options.max);
-          inUse.set(pool.inUseCount);
-          waiting.set(pool.allWaitingCount);
-        }),
+          inUse.set(inUseCount);
+          waiting.set(allWaitingCount);
+        });
+      },
     });
   }
 

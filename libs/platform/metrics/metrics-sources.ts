@@ -10,6 +10,8 @@ const FRESH_MS = 5_000;
 /** Gauges whose values must be read from elsewhere, such as the database or a queue. */
 export interface MetricsSource {
   name: string;
+  /** Read before the other sources, because their reads would change the values. */
+  isFirst?: boolean;
   /** Removed from scrapes while they cannot be read. */
   gauges: readonly Gauge[];
   /** Reads the values. Returns a function that sets the gauges. */
@@ -29,7 +31,8 @@ export class MetricsSources {
   ) {}
 
   add(source: MetricsSource): void {
-    this.sources.push(source);
+    if (source.isFirst) this.sources.unshift(source);
+    else this.sources.push(source);
     this.failures.inc({ source: source.name }, 0);
   }
 

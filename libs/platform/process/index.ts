@@ -74,7 +74,8 @@ export function endWith(error: unknown): never {
 }
 
 function logEnd(error: unknown): void {
-  const fields = error instanceof StartError ? {} : { err: error };
+  const isUsage = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS') === true;
+  const fields = error instanceof StartError || isUsage ? {} : { err: error };
   rootLogger.fatal(fields, error instanceof Error ? error.message : 'start failed');
 }
 

@@ -6,7 +6,7 @@ import type { SqlExecutor, Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import type { OrgScope } from '#platform/scope';
 import { type BlobRow, BlobRepository } from './blob.repository';
-import { type ByteRange, ObjectStorage, storageUnavailable } from './object-storage';
+import { type ByteRange, bytesLost, ObjectStorage, storageUnavailable } from './object-storage';
 import { StorageErrors } from './storage-errors';
 import { StorageQuota } from './storage-quota';
 
@@ -203,7 +203,7 @@ export class BlobStore {
   /** Opens stored bytes. Throws 503 if they are missing. */
   async open(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<BlobContent> {
     const row = await this.blobs.find(scope, sha256, on);
-    if (!row) throw storageUnavailable(new Error(`The bytes ${sha256} are missing.`));
+    if (!row) throw bytesLost(`The bytes ${sha256} are missing.`);
     const { size_bytes: size, storage_key: key } = row;
     const read = (range?: ByteRange, reuse?: boolean) =>
       range ? this.storage.read(key, size, range, reuse) : this.whole(row, reuse);
@@ -255,7 +255,7 @@ export class BlobStore {
       size += chunk.length;
       crc = crc32(chunk, crc);
       if (size >= size_bytes && (size > size_bytes || crc !== expected)) {
-        throw storageUnavailable(new Error(`The object ${storage_key} is damaged.`));
+        throw bytesLost(`The object ${storage_key} is damaged.`);
       }
       yield chunk;
     }

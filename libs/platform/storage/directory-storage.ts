@@ -10,6 +10,7 @@ import {
   ObjectStorage,
   READ_BYTES,
   translateErrors,
+  bytesLost,
 } from './object-storage';
 
 const EMPTY = Buffer.alloc(0);
@@ -47,7 +48,8 @@ export class DirectoryStorage extends ObjectStorage {
   }
 
   async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }, reuse = false) {
-    const handle = await translateErrors(() => open(this.fileOf(key), 'r'));
+    const handle = await translateErrors(() => orNull(() => open(this.fileOf(key), 'r')));
+    if (handle === null) throw bytesLost(`The object ${key} is missing.`);
     const buffers = [EMPTY, EMPTY];
     const chunkAt = (at: number, bytes: number): Promise<Buffer> => {
       const length = Math.min(bytes, range.end + 1 - at);

@@ -82,6 +82,14 @@ export const storageUnavailable = (cause: unknown): Problem =>
     headers: { 'Retry-After': '5' },
   });
 
+/** Returns the problem of bytes that the storage does not have, or not as they were stored. */
+export const bytesLost = (reason: string): Problem =>
+  new Problem(
+    'storage_unavailable',
+    'The stored bytes are missing or damaged. If this lasts, the operator has to run verify-storage.',
+    { cause: new Error(reason), headers: { 'Retry-After': '5' } },
+  );
+
 /** Runs work of a storage. Throws the problem of a storage that cannot be read or written for each of its errors. */
 export async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

@@ -26,6 +26,7 @@ import {
   type StoredObject,
   storageUnavailable,
   translateErrors,
+  bytesLost,
 } from './object-storage';
 import type { S3Location } from './s3-location';
 
@@ -135,11 +136,15 @@ export class S3Storage extends ObjectStorage {
       ...this.targetOf(key),
       ...(!isWhole && { Range: `bytes=${start}-${end}` }),
     });
-    const { Body, ContentLength } = await translateErrors(() => this.reading.send(command));
+    const { Body, ContentLength } = await this.reading.send(command).catch((error: unknown) => {
+      throw error instanceof NoSuchKey
+        ? bytesLost(`The object ${key} is missing.`)
+        : storageUnavailable(error);
+    });
     const body = Body as Readable;
     try {
       let left = end + 1 - start;
-      if (ContentLength !== left) throw storageUnavailable(new Error(`The object ${key} has another size.`));
+      if (ContentLength !== left) throw bytesLost(`The object ${key} has another size.`);
       for (const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>; ;) {
         const next = await translateErrors(() =>
           withDeadline(chunks.next(), this.stallMs, 'The bucket stopped sending data.'),

@@ -111,7 +111,14 @@ describe('a failing storage', () => {
     await rm(await callers.objectOf(view.sha256));
     for (const headers of [{}, { range: 'bytes=5-10' }] as Record<string, string>[]) {
       const { status, bytes, headers: received } = await callers.download(`${file}/content`, headers);
-      expect([status, JSON.parse(bytes.toString()).code]).toEqual([503, 'storage_unavailable']);
+      expect([status, JSON.parse(bytes.toString())]).toEqual([
+        503,
+        expect.objectContaining({
+          code: 'storage_unavailable',
+          detail:
+            'The stored bytes are missing or damaged. If this lasts, the operator has to run verify-storage.',
+        }),
+      ]);
       expect(received).toMatchObject({ 'content-type': 'application/problem+json', 'retry-after': '5' });
       for (const name of ['etag', 'content-disposition', 'repr-digest', 'content-range', 'accept-ranges']) {
         expect(received).not.toHaveProperty(name);

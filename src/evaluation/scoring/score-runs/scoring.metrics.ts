@@ -1,10 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
-import type { ScorerKind } from '../../scorers';
+import { SCORER_KINDS, type ScorerKind } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import { ScoreRunRepository } from './score-run.repository';
 
 const BUCKETS = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+const OUTCOMES = ['scored', 'abstained', 'failed'] as const;
 
 /** Metrics of scoring: open runs (in every process) and scored targets (in workers). */
 @Injectable()
@@ -21,6 +23,9 @@ export class ScoringMetrics implements OnModuleInit {
       'Targets of scoring runs whose outcome this process stored, by outcome.',
       ['scorer_kind', 'outcome'],
     );
+    for (const scorer_kind of SCORER_KINDS) {
+      for (const outcome of OUTCOMES) this.targets.inc({ scorer_kind, outcome }, 0);
+    }
     this.duration = metrics.histogram(
       'scoring_duration_seconds',
       'Time that the scorer took for one target.',
