@@ -8,6 +8,7 @@ import {
 } from 'bullmq';
 import { type Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import type { Environment } from '#platform/config';
+import { withDeadline } from '#platform/concurrency';
 import { WatchedClient } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 
@@ -19,6 +20,9 @@ const POOL_SIZE = 2;
 
 /** Milliseconds before a worker tries again to reach its queue. */
 export const RECONNECT_MS = 2_000;
+
+/** Milliseconds for Redis to confirm that a connection closes. */
+const CLOSE_MS = 2_000;
 
 /** BullMQ recognizes an unreachable queue by this message of ioredis. After any other error it retries at once. */
 const UNREACHABLE = 'Connection is closed.';
@@ -74,13 +78,28 @@ const postgresBackend: BackendFactory = (name, options, factoryOptions) => {
   return backend;
 };
 
+/**
+ * Creates BullMQ's Redis backend. BullMQ closes a connection with QUIT, which waits until Redis can be reached again. After two
+ * seconds, the connection is closed without it, so that the process can stop.
+ */
+const redisBackend: BackendFactory = (name, options, factoryOptions) => {
+  const backend = createRedisBackend(name, options, factoryOptions) as ReturnType<BackendFactory> & {
+    readonly client: Promise<{ disconnect(): void }>;
+  };
+  const close = backend.close.bind(backend);
+  backend.close = (force) =>
+    withDeadline(close(force), CLOSE_MS, 'Redis did not confirm the end of the connection in time.').catch(
+      async (error: unknown) => {
+        rootLogger.warn({ err: error }, 'closed a connection to an unreachable Redis');
+        (await backend.client).disconnect();
+      },
+    );
+  return backend;
+};
+
 /** Chooses the backend by the connection options, so that one process can use both. */
 const backendOf: BackendFactory = (name, options, factoryOptions) =>
-  ('connectionString' in options.connection ? postgresBackend : createRedisBackend)(
-    name,
-    options,
-    factoryOptions,
-  );
+  ('connectionString' in options.connection ? postgresBackend : redisBackend)(name, options, factoryOptions);
 
 // set for the whole process, because @nestjs/bullmq has no such option
 setDefaultBackendFactory(backendOf);
