@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { ConfigModule, type Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { JobQueue } from '#platform/jobs';
-import { setLogLevel } from '#platform/logging';
+import { logToStandardError, setLogLevel } from '#platform/logging';
 import { start } from '#platform/process';
 import { KeyRing } from '#platform/secrets';
 import { migrate } from './database/migrate';
@@ -41,6 +41,7 @@ const reportWait = (seconds: number): void =>
  * If the organization already exists, `api_key` is null; with `--new-key`, another key is created.
  */
 start(async () => {
+  logToStandardError();
   const { values } = parseArgs({ options: { 'new-key': { type: 'boolean', default: false } } });
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);

@@ -1,7 +1,7 @@
 import './starting';
 import { parseArgs } from 'node:util';
 import { readEnvironment } from '#platform/config';
-import { rootLogger, setLogLevel } from '#platform/logging';
+import { logToStandardError, rootLogger, setLogLevel } from '#platform/logging';
 import { start } from '#platform/process';
 import { migrate } from './database/migrate';
 import { planMigration } from './database/plan';
@@ -15,6 +15,7 @@ start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   if (values.plan) {
+    logToStandardError();
     const lines = await planMigration(environment.DATABASE_URL);
     process.stdout.write(`${lines.join('\n')}\n`);
     return;

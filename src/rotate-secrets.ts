@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { ConfigModule, type Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { KeyRotation, KeyRotationModule } from '#platform/key-rotation';
-import { setLogLevel } from '#platform/logging';
+import { logToStandardError, setLogLevel } from '#platform/logging';
 import { printEnd, start } from '#platform/process';
 import { KeyRing } from '#platform/secrets';
 import { migrate } from './database/migrate';
@@ -29,6 +29,7 @@ const report = (line: string): void => void process.stderr.write(`${line}\n`);
  * for each column to standard output, and at the end the key in use and the keys that can be removed from `SECRETS_KEYS`.
  */
 start(async () => {
+  logToStandardError();
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   const { ids } = new KeyRing(environment);

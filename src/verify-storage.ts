@@ -8,8 +8,8 @@ import { NestFactory } from '@nestjs/core';
 import { ConfigModule, Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#platform/embedded-postgres';
-import { setLogLevel } from '#platform/logging';
-import { start, StartError } from '#platform/process';
+import { logToStandardError, setLogLevel } from '#platform/logging';
+import { printEnd, start, StartError } from '#platform/process';
 import {
   ObjectStorage,
   StorageMark,
@@ -61,6 +61,7 @@ const printNote = (line: string): void => void process.stderr.write(`${line}\n`)
  */
 start(
   async () => {
+    logToStandardError();
     const options = optionsOf(process.argv.slice(2));
     const environment = readEnvironment();
     setLogLevel(environment.LOG_LEVEL);
@@ -79,8 +80,7 @@ start(
     }
   },
   (error) => {
-    const text = error instanceof StartError ? error.message : ((error as Error).stack ?? String(error));
-    printNote(text); // not the log, which goes to standard output
+    printEnd(error);
     process.exit(FAILED);
   },
 );

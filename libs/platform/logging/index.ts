@@ -1,1 +1,1 @@
-export { JsonLogger, rootLogger, setLogLevel } from './json-logger';
+export { JsonLogger, logToStandardError, rootLogger, setLogLevel } from './json-logger';

@@ -1,17 +1,27 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 
+let output = pino.destination(1);
+
 /**
  * Writes JSON lines to standard output: `level`, `time` (RFC 3339), `msg` and the given fields. Never log a token, a
  * secret or a body.
  */
-export const rootLogger = pino({
-  level: 'info',
-  base: { pid: process.pid },
-  timestamp: () => `,"time":"${new Date().toISOString()}"`,
-  formatters: { level: (label) => ({ level: label }) },
-  serializers: { err: (error: unknown) => errorFields(error) },
-});
+export const rootLogger = pino(
+  {
+    level: 'info',
+    base: { pid: process.pid },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: (error: unknown) => errorFields(error) },
+  },
+  { write: (line: string) => output.write(line) },
+);
+
+/** Writes log lines to standard error from now on. For commands whose result is their standard output. */
+export function logToStandardError(): void {
+  output = pino.destination(2);
+}
 
 /**
  * Returns the fields of an error to log: its type, message, code and stack, and those of its causes. Omits other fields,
