@@ -105,18 +105,19 @@ exports.MIGRATIONS = [...exports.MIGRATIONS, ...require('../../../test/upgrades/
 
   /** Runs a process to its end, and returns its standard output. Throws if it fails. */
   async run(entry: string, ...args: string[]): Promise<string> {
-    const { code, output } = await this.end(entry, ...args);
-    if (code !== 0) throw new Error(`${entry} ended with ${code}: ${output}`);
+    const { code, output, errors } = await this.end(entry, ...args);
+    if (code !== 0) throw new Error(`${entry} ended with ${code}: ${output}${errors}`);
     return output;
   }
 
-  /** Runs a process until it ends. */
-  async end(entry: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
-    const child = this.spawn(entry, args);
-    let output = '';
+  /** Runs a process until it ends. Returns its standard output and its standard error. */
+  async end(entry: string, ...args: string[]) {
+    const child = this.spawn(entry, args, 'pipe');
+    let [output, errors] = ['', ''];
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));
     const [code] = (await once(child, 'close')) as [number | null];
-    return { code, output };
+    return { code, output, errors };
   }
 
   api(): Promise<ReleaseProcess> {
@@ -140,11 +141,15 @@ exports.MIGRATIONS = [...exports.MIGRATIONS, ...require('../../../test/upgrades/
     return started.ready(message);
   }
 
-  private spawn(entry: string, args: readonly string[]): ChildProcess {
+  private spawn(
+    entry: string,
+    args: readonly string[],
+    stderr: 'inherit' | 'pipe' = 'inherit',
+  ): ChildProcess {
     return spawn(process.execPath, [`dist/src/${entry}.js`, ...args], {
       cwd: this.directory,
       env: { PATH: process.env.PATH, ...this.env },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', stderr],
     });
   }
 }

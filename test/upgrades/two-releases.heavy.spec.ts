@@ -108,9 +108,9 @@ describe('a rolling upgrade from the previous release to the next one', () => {
     await migrate(database.url, { migrations: LATER_MIGRATIONS, release: LATER });
     expect(await hasTrigger()).toBe(0);
     for (const entry of ['main', 'worker', 'migrate', 'bootstrap']) {
-      const { code, output } = await previous.end(entry);
+      const { code, output, errors } = await previous.end(entry);
       expect([entry, code]).toEqual([entry, 1]);
-      expect(output).toContain(`now requires ${NEXT} or newer. Run release ${LATER}.`);
+      expect(output + errors).toContain(`now requires ${NEXT} or newer. Run release ${LATER}.`);
     }
   }, 300_000);
 });
