@@ -363,5 +363,5 @@ describe('requests with an Idempotency-Key, during which the API is killed', () 
       if (found!.count !== 1) wrong.push({ kind, n, ...found });
     }
     expect(wrong).toEqual([]);
-  });
+  }, 180_000);
 });
