@@ -21,9 +21,11 @@ const INCONSISTENT = `
     SELECT workspace_id, session_id, max(started_at) AS last FROM traces WHERE session_id IS NOT NULL GROUP BY 1, 2
   ) t FULL JOIN trace_sessions s USING (workspace_id, session_id) WHERE t.last IS DISTINCT FROM s.last_started_at`;
 
-/** Returns sessions whose row differs from their traces; there should be none. */
-export const inconsistentSessions = (database: SqlExecutor): Promise<object[]> =>
-  database.query(INCONSISTENT);
+/** Returns sessions, of one workspace if given, whose row differs from their traces; there should be none. */
+export const inconsistentSessions = (database: SqlExecutor, workspaceId?: string): Promise<object[]> =>
+  database.query(`SELECT * FROM (${INCONSISTENT}) s WHERE $1::text IS NULL OR workspace_id = $1`, [
+    workspaceId ?? null,
+  ]);
 
 /** Adds the missing sessions of traces. */
 export const addMissingSessions = (database: SqlExecutor): Promise<object[]> =>

@@ -136,7 +136,7 @@ describe('deleted traces', () => {
     expect(await remove(root.traceId)).toBe(404);
     expect(await isStored(other.traceId)).toBe(true);
     expect((await admin.get(LOGS)).body.items.map((log: any) => log.trace_id)).toEqual([other.traceId]);
-    expect(await inconsistentSessions(app.database)).toEqual([]);
+    expect(await inconsistentSessions(app.database, workspaceId)).toEqual([]);
     const entries = (await admin.get(`/registry/v1/audit-log?resource_id=${root.traceId}`)).body.items;
     expect(entries).toMatchObject([{ action: 'delete', resource_type: 'trace', workspace_id: workspaceId }]);
     expect((await admin.post('/eval/v1/scores', score)).status).toBe(404);
@@ -281,7 +281,7 @@ describe('deleted traces', () => {
       const traceNo = await numberOf(root.traceId);
       expect(refusal(await exporter.json([root]))).toEqual(refused('1'));
       expect(await rowsOf(root.traceId, traceNo)).toMatchObject({ traces: 0, spans: 0, gaps: 0, logs: 0 });
-      expect(await inconsistentSessions(app.database)).toEqual([]);
+      expect(await inconsistentSessions(app.database, workspaceId)).toEqual([]);
     });
 
     it('are stored if they began after the erasure', async () => {
@@ -305,7 +305,7 @@ describe('deleted traces', () => {
         expect(spans.map((span: any) => span.span_id)).not.toContain(old.spanId);
         expect((await admin.get(`${TRACES}/${traceId}`)).body).toMatchObject({ span_count: 2 });
       }
-      expect(await inconsistentSessions(app.database)).toEqual([]);
+      expect(await inconsistentSessions(app.database, workspaceId)).toEqual([]);
     });
 
     it.each(USER_ATTRIBUTES)('include log records and data points with %s', async (name) => {
