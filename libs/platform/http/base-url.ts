@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 import type { Request } from 'express';
 import type { Environment } from '#platform/config';
+import { Problem } from '#platform/problem';
 
 /** A host name or an address, optionally with a port. */
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
@@ -22,6 +23,16 @@ export function baseUrlOf(
   const { hostname: name, origin } = new URL(url);
   return isOwnName(name, socket.localAddress) ? origin : null;
 }
+
+/** Returns the URL at which clients reach the service, see `baseUrlOf`. Throws 404 if the service does not know it. */
+export function knownBaseUrl(...args: Parameters<typeof baseUrlOf>): string {
+  const url = baseUrlOf(...args);
+  if (url === null) throw new Problem('not_found', UNKNOWN_URL);
+  return url;
+}
+
+const UNKNOWN_URL =
+  'This document is not available under this host name, because the service does not know its public URL. Ask the operator to set PUBLIC_URL.';
 
 /** @param name as `URL` writes it @param localAddress the address that the client has connected to */
 function isOwnName(name: string, localAddress: string | undefined): boolean {

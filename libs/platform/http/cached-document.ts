@@ -4,8 +4,7 @@ import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { LoadingCache } from '#platform/concurrency';
 import type { Environment } from '#platform/config';
-import { Problem } from '#platform/problem';
-import { baseUrlOf } from './base-url';
+import { knownBaseUrl } from './base-url';
 import { checkIfMatch, namesETag } from './conditions';
 import { StreamedBody } from './streamed-body';
 
@@ -102,8 +101,7 @@ export class DocumentsByUrl {
 
   /** Errors: 404 if the service does not know its URL, see `baseUrlOf`. */
   async for(request: Pick<Request, 'headers' | 'socket'>): Promise<CachedDocument> {
-    const url = baseUrlOf(this.environment, request);
-    if (url === null) throw new Problem('not_found', UNKNOWN_URL);
+    const url = knownBaseUrl(this.environment, request);
     const headers = this.environment.PUBLIC_URL === undefined ? OF_HOST : SHARED;
     const { contentOf } = this;
     return this.documents.find(url, () =>
@@ -111,8 +109,5 @@ export class DocumentsByUrl {
     );
   }
 }
-
-const UNKNOWN_URL =
-  'This document is not available under this host name, because the service does not know its public URL. Ask the operator to set PUBLIC_URL.';
 
 const JSON_TYPE = 'application/json; charset=utf-8';

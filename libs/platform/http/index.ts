@@ -21,7 +21,7 @@ export {
   MEMORY_BUDGET,
   unreadResponses,
 } from './body-budgets';
-export { baseUrlOf } from './base-url';
+export { baseUrlOf, knownBaseUrl } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch, versionShowing } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';

@@ -1,5 +1,5 @@
-import { patchMetadata } from '#platform/http';
-import { toRawJson } from '#platform/json';
+import { mergeWithin, patchMetadata } from '#platform/http';
+import { type RawJson, toRawJson } from '#platform/json';
 import {
   type AgentFieldsDto,
   type AgentSkillDto,
@@ -20,6 +20,7 @@ export const contentOf = (dto: AgentFieldsDto & Pick<CreateAgentDto, 'tools' | '
   required_permissions: dto.required_permissions ?? [],
   max_step_count: dto.max_step_count ?? STEPS_DEFAULT,
   metadata: toRawJson(dto.metadata ?? {}),
+  card: toRawJson(dto.card ?? {}),
 });
 
 /** Returns the content that a patch sets. Undefined means unchanged. */
@@ -33,7 +34,11 @@ export const patchedContent = (row: AgentContent, dto: PatchAgentDto): Partial<A
   required_permissions: dto.required_permissions === null ? [] : dto.required_permissions,
   max_step_count: dto.max_step_count === null ? STEPS_DEFAULT : dto.max_step_count,
   metadata: patchMetadata(row.metadata, dto.metadata),
+  card: patchedCard(row.card, dto.card),
 });
+
+const patchedCard = (stored: RawJson, patch: object | null | undefined): RawJson | undefined =>
+  patch === null ? toRawJson({}) : patch && mergeWithin('/card', stored, patch);
 
 const toolsOf = (tools: readonly AgentToolDto[]): AgentTool[] =>
   tools.map(({ server_id, tool_name }) => ({ server_id, tool_name }));

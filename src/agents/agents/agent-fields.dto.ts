@@ -9,7 +9,14 @@ import {
   Length,
   type ValidationArguments,
 } from 'class-validator';
-import { Nested, IsText, IsWholeNumber, IsNullableText } from '#platform/http';
+import {
+  IsJsonObject,
+  METADATA_MAX_BYTES,
+  Nested,
+  IsText,
+  IsWholeNumber,
+  IsNullableText,
+} from '#platform/http';
 import { DescribedBodyDto, IsName, ORDINAL_MAX } from '../../resources';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
@@ -110,6 +117,15 @@ export class AgentFieldsDto extends DescribedBodyDto {
   @IsOptional()
   @IsMaxStepCount({ default: STEPS_DEFAULT })
   max_step_count?: number | null;
+
+  /**
+   * Members of its A2A card, in the spelling of A2A 1.0, that replace the derived ones: `supportedInterfaces`, `provider`,
+   * `documentationUrl`, `iconUrl`, `capabilities`, `securitySchemes`, `securityRequirements`, `defaultInputModes`,
+   * `defaultOutputModes` and `skills`. At most 16 KiB as JSON; a PATCH merges them.
+   */
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, nullable: true, required: false })
+  card?: object | null;
 }
 
 /** Declares a list of distinct tools. */

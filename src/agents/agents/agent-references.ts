@@ -3,7 +3,7 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
 import { ServerDirectory } from '../../mcp-servers';
-import { SkillDirectory } from '../../skills';
+import { type DescribedSkill, SkillDirectory } from '../../skills';
 import { toRawJson, type RawJson } from '#platform/json';
 import type { AgentSkill, AgentTool } from './agent.entity';
 import type { AgentSkillDto, AgentToolDto } from './agent-fields.dto';
@@ -52,6 +52,11 @@ export class AgentReferences {
     ];
     for (const reference of erased) reference.erased = true;
     return toRawJson(erased.length === 0 ? {} : erased);
+  }
+
+  /** Returns the names and descriptions of skills, without those that were deleted. */
+  describedSkills(scope: OrgScope, skills: readonly AgentSkill[]): Promise<DescribedSkill[]> {
+    return this.skills.describe(scope, skills);
   }
 
   /** Returns the missing tools and skills of any number of agents. Takes two statements. */

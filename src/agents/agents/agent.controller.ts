@@ -1,9 +1,20 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query, Req } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
+import { Environment } from '#platform/config';
+import {
+  ApiSchemas,
+  created,
+  IfMatch,
+  knownBaseUrl,
+  pathNumber,
+  type Reply,
+  type Versioned,
+} from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
 import { DeleteRoute, DeletionQueryDto, LifecycleController } from '../../resources';
+import { AGENT_CARD } from './agent-card';
 import {
   AgentDto,
   AgentListQueryDto,
@@ -24,7 +35,10 @@ export class AgentController extends LifecycleController({
   restore: { summary: 'Restore an archived agent' },
   delete: { summary: 'Delete an archived agent' },
 }) {
-  constructor(private readonly agents: AgentService) {
+  constructor(
+    private readonly agents: AgentService,
+    private readonly environment: Environment,
+  ) {
     super(agents);
   }
 
@@ -51,6 +65,23 @@ export class AgentController extends LifecycleController({
   @ApiOkResponse({ type: AgentDto })
   get(@CurrentScope() scope: OrgScope, @Param('agent_id') id: string): Promise<Versioned<AgentDto>> {
     return this.agents.get(scope, id);
+  }
+
+  /**
+   * Get the A2A card of an agent
+   *
+   * @remarks The agent as an agent card of A2A 1.0: its name, description, version and skills, and the members that its `card` sets. Without `supportedInterfaces`, the card names the sessions of the agent in this service. 404 if it needs the URL of the service and the service does not know it: then set `PUBLIC_URL`.
+   */
+  @Get(':agent_id/card')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiSchemas({ AgentCard: AGENT_CARD })
+  @ApiOkResponse({ schema: { $ref: '#/components/schemas/AgentCard' } })
+  getCard(
+    @CurrentScope() scope: OrgScope,
+    @Param('agent_id') id: string,
+    @Req() request: Request,
+  ): Promise<object> {
+    return this.agents.card(scope, id, () => knownBaseUrl(this.environment, request));
   }
 
   /**

@@ -71,6 +71,9 @@ export class AgentDto extends OwnedDto {
   max_step_count!: number;
   @AnyJsonObject()
   metadata!: object;
+  /** The members of its A2A card that are set. `GET …/card` returns the complete card. */
+  @AnyJsonObject()
+  card!: object;
 }
 
 export class AgentPageDto extends PageOf(AgentDto) {}

@@ -48,6 +48,10 @@ export class AgentEntity extends OwnedEntity {
 
   @JsonColumn()
   metadata!: RawJson;
+
+  /** The members of its A2A card that differ from the derived ones. */
+  @JsonColumn()
+  card!: RawJson;
 }
 
 /** The members whose changes create a version. */
@@ -61,6 +65,7 @@ export const CONTENT_FIELDS = [
   'required_permissions',
   'max_step_count',
   'metadata',
+  'card',
 ] as const;
 
 export type AgentContent = Pick<AgentEntity, (typeof CONTENT_FIELDS)[number]>;

@@ -22,7 +22,7 @@ import { AgentService } from './agent.service';
 const AGENT_FILE = 'agent.json';
 
 /** The content of `agent.json`. Its references are keys of components. */
-interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadata'> {
+interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadata' | 'card'> {
   name: string;
   tools: { server: string; tool_name: string }[];
   skills: { skill: string }[];
@@ -31,7 +31,7 @@ interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadat
 
 /**
  * Packs a version of an agent. Its servers and skills are separate components. A tool that its server no longer offers
- * stays in the package, as it does in the agent.
+ * stays in the package, as it does in the agent. The package omits `card`, because a copy runs at other addresses.
  */
 @Injectable()
 export class AgentPackager extends OwnedPackager<AgentEntity, AgentVersionRow> {

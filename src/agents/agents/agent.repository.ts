@@ -19,7 +19,9 @@ export interface ComparedAgent extends ComparedRow {
   content_sha256: string;
 }
 
-const DIGEST_COLUMNS = CONTENT_FIELDS.map((member) => (member === 'metadata' ? 'metadata::text' : member));
+const isJson = (member: string): member is 'metadata' | 'card' => member === 'metadata' || member === 'card';
+
+const DIGEST_COLUMNS = CONTENT_FIELDS.map((member) => (isJson(member) ? `${member}::text` : member));
 
 @Injectable()
 export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRow> {
@@ -62,7 +64,7 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
 /** Returns the `content_sha256` of a content: the digest of its text as PostgreSQL prints it as `jsonb`. */
 export function digestOf(content: AgentContent): string {
   const members = CONTENT_FIELDS.map((member) =>
-    member === 'metadata' ? storedJson(content.metadata.text) : content[member],
+    isJson(member) ? storedJson(content[member].text) : content[member],
   );
   return createHash('sha256').update(jsonbText(members)).digest('hex');
 }

@@ -19,6 +19,8 @@ import {
   ResourceKit,
   narrowScope,
 } from '../../resources';
+import { toRawJson } from '#platform/json';
+import { agentCard, checkCard } from './agent-card';
 import { contentOf, patchedContent } from './agent-content';
 import { AgentReferences } from './agent-references';
 import {
@@ -84,6 +86,7 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   create(scope: OrgScope, dto: CreateAgentDto): Promise<Versioned<AgentDto>> {
     return this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
       const content = contentOf(dto);
+      checkCard(content.card);
       await this.references.check(tx, workspace, content);
       return {
         ...newOwned(scope, dto.workspace_id),
@@ -94,17 +97,29 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
     });
   }
 
-  /** Installs a copy, see `installCopy`. @param content refers to copies in the workspace */
+  /** Installs a copy, see `installCopy`. It keeps its own `card`. @param content refers to copies in the workspace */
   install(
     tx: Tx,
     scope: Scope,
     source: CopySource,
     name: string,
-    content: AgentContent,
+    content: Omit<AgentContent, 'card'>,
   ): Promise<InstalledArtifact> {
     const columns = { ...content, acquired_from: source.from };
-    const created = { ...newOwned(scope, scope.workspaceId), agent_id: newId('agt'), name, ...columns };
+    const created = {
+      ...newOwned(scope, scope.workspaceId),
+      agent_id: newId('agt'),
+      name,
+      card: toRawJson({}),
+      ...columns,
+    };
     return this.installCopy(tx, scope, source, created, columns);
+  }
+
+  /** Returns the A2A card of an agent. Errors: 404. @param baseUrl returns the URL of this service, if the card needs it */
+  async card(scope: OrgScope, id: string, baseUrl: () => string): Promise<object> {
+    const row = await this.find(scope, id);
+    return agentCard(row, await this.references.describedSkills(scope, row.skills), baseUrl);
   }
 
   /** Returns the tools that a live agent declares now, without an access check; null for an unknown or archived agent. */
@@ -141,6 +156,7 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   patch(scope: OrgScope, id: string, dto: PatchAgentDto, ifMatch?: string): Promise<Versioned<AgentDto>> {
     return this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const content = patchedContent(row, dto);
+      checkCard(content.card);
       // Unchanged references are not checked again, because their targets may have been archived since.
       const { tools = [], skills = [] } = changedColumns<AgentEntity>(row, content) ?? {};
       await this.references.check(tx, narrowScope(scope, row.workspace_id), { tools, skills });

@@ -1,6 +1,7 @@
-import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
+import { isJsonObject, pointerToken, toRawJson, unknownDetail } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { type Declared, faultsInSpec } from '../../resources';
+import { cardFaults } from '../agents/agent-card';
 import { AgentSpecDto } from './agent-spec.dto';
 
 /** The maximum number of references in all agents of an app, because a reconcile holds them in memory. */
@@ -59,7 +60,8 @@ const SKILL: Form = {
 
 /** Returns the validation errors of a spec. */
 export const specFaults = (spec: Record<string, unknown>, pointer: string): FieldError[] =>
-  faultsInSpec(AgentSpecDto, spec, pointer, ({ tools, skills }) => [
+  faultsInSpec(AgentSpecDto, spec, pointer, ({ tools, skills, card }) => [
+    ...(card ? cardFaults(toRawJson(card), `${pointer}/card`) : []),
     ...faultsOf(tools ?? [], TOOL, `${pointer}/tools`),
     ...faultsOf(skills ?? [], SKILL, `${pointer}/skills`),
   ]);

@@ -71,28 +71,29 @@ export class SkillContents {
   }
 
   /**
-   * Streams the zip archive of a version: its files, sorted by path, in a directory with the skill's name. Holds a few MiB
-   * in memory, whatever the size.
+   * Streams the zip archive of a version: its files, sorted by path. Holds a few MiB in memory, whatever the size.
+   *
+   * @param directory the directory of the files. Empty for the root of the archive
    */
   archive(
     scope: OrgScope,
-    name: string,
+    directory: string,
     files: readonly SkillFile[],
     on: SqlExecutor = this.database,
   ): AsyncGenerator<Buffer, void, undefined> {
-    return storedZip(entriesOf(name, files), this.chunks(on, scope, files));
+    return storedZip(entriesOf(directory, files), this.chunks(on, scope, files));
   }
 
   /** Returns the digest and size of the archive that `archive` streams. */
   async archiveDigest(
-    tx: Tx,
+    on: SqlExecutor,
     scope: OrgScope,
-    name: string,
+    directory: string,
     files: readonly SkillFile[],
   ): Promise<ArchiveDigest> {
     const hash = createHash('sha256');
-    for await (const bytes of this.archive(scope, name, files, tx)) hash.update(bytes);
-    return { sha256: hash.digest('hex'), bytes: storedZipBytes(entriesOf(name, files)) };
+    for await (const bytes of this.archive(scope, directory, files, on)) hash.update(bytes);
+    return { sha256: hash.digest('hex'), bytes: storedZipBytes(entriesOf(directory, files)) };
   }
 
   /**
@@ -177,8 +178,12 @@ export class SkillContents {
   }
 }
 
-const entriesOf = (name: string, files: readonly SkillFile[]) =>
-  files.map(({ path, size_bytes, crc32 }) => ({ path: `${name}/${path}`, size_bytes, crc32 }));
+const entriesOf = (directory: string, files: readonly SkillFile[]) =>
+  files.map(({ path, size_bytes, crc32 }) => ({
+    path: directory === '' ? path : `${directory}/${path}`,
+    size_bytes,
+    crc32,
+  }));
 
 /** Groups consecutive files up to `CHUNK_BYTES`, without empty ones. A larger file is a separate group. */
 function groupsOf(files: readonly SkillFile[]): SkillFile[][] {

@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
-import { type ResolvedSkill, type SkillReference, SkillRepository } from './skill.repository';
+import {
+  type DescribedSkill,
+  type ResolvedSkill,
+  type SkillReference,
+  SkillRepository,
+} from './skill.repository';
 
 /** Looks up the skills of a workspace for other areas. Each lookup is one statement. */
 @Injectable()
@@ -18,6 +23,11 @@ export class SkillDirectory {
     const resolved = await this.skills.resolve(on, scope, references);
     const byIndex = new Map(resolved.map(({ index, ...skill }) => [index, skill]));
     return references.map((_, index) => byIndex.get(index) ?? null);
+  }
+
+  /** Returns the names and descriptions of versions in the order of the references, without those that were deleted. */
+  describe(scope: OrgScope, references: readonly SkillReference[]): Promise<DescribedSkill[]> {
+    return references.length === 0 ? Promise.resolve([]) : this.skills.describe(scope, references);
   }
 
   /** Returns the indexes of references to skills or versions that were deleted. */

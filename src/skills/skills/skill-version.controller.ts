@@ -28,6 +28,11 @@ import { TakesSkill, ZIP_MEDIA } from '../upload/skill-upload';
 
 const KIND = 'skill version';
 
+const DOWNLOAD_HEADERS = {
+  'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
+  'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
+} as const;
+
 @ApiTags('Skills')
 @Controller('skill/v1/skills/:skill_id/versions')
 export class SkillVersionController {
@@ -111,6 +116,39 @@ export class SkillVersionController {
     return this.skills.deleteVersion(scope, id, pathNumber(ordinal, KIND), { force, ifMatch });
   }
 
+  /** Get the SKILL.md of a version */
+  @Get(':version_ordinal/SKILL.md')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({
+    description: 'The file as it was uploaded.',
+    content: { 'text/markdown': { schema: { type: 'string' } } },
+    headers: DOWNLOAD_HEADERS,
+  })
+  getSkillMd(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+  ): Promise<Reply> {
+    return this.skills.getSkillMd(scope, id, pathNumber(ordinal, KIND));
+  }
+
+  /** Download the files of a version as a zip archive with SKILL.md at its root */
+  @Get(':version_ordinal/archive')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({
+    description:
+      'The archive that the discovery index names. The same version always returns the same bytes. A download that fails is aborted.',
+    content: { [ZIP_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
+    headers: DOWNLOAD_HEADERS,
+  })
+  getArchive(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+  ): Promise<Reply> {
+    return this.skills.getArchive(scope, id, pathNumber(ordinal, KIND));
+  }
+
   /** Download the files of a version as a zip archive */
   @Get(':version_ordinal/content')
   @RequireRoleSomewhere('viewer', 'runtime')
@@ -118,10 +156,7 @@ export class SkillVersionController {
     description:
       'The files in a directory with the name of the skill. The same version always returns the same bytes. A download that fails is aborted.',
     content: { [ZIP_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
-    headers: {
-      'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
-      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
-    },
+    headers: DOWNLOAD_HEADERS,
   })
   getContent(
     @CurrentScope() scope: OrgScope,

@@ -71,4 +71,7 @@ export interface SkillVersionRow extends Pick<
   /** The SHA-256 of the version's zip archive. */
   archive_sha256: string;
   archive_bytes: number;
+  /** The same for the archive with `SKILL.md` at its root. Null until the archive or an index is first read. */
+  root_archive_sha256: string | null;
+  root_archive_bytes: number | null;
 }

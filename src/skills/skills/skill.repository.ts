@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { BulkColumns, Database, sql, type SqlExecutor, type Tx } from '#platform/db';
-import { type ComparedRow, OwnedRepository } from '../../resources';
-import type { SkillFile } from '../format/skill-files';
+import { BY_NAME, listPage } from '#platform/paging';
+import { type ComparedRow, OWNED_READERS, OwnedRepository, whereReadable } from '../../resources';
+import { SKILL_MD, type SkillFile } from '../format/skill-files';
 import { CONTENT_FIELDS, SkillEntity, type SkillVersionRow } from './skill.entity';
 
 /** The columns of a skill that a reconcile reads. */
@@ -43,6 +44,21 @@ export interface ResolvedSkill {
   source_digest: string;
 }
 
+/** What a version of a skill is for. */
+export interface DescribedSkill {
+  skill_id: string;
+  name: string;
+  description: string;
+}
+
+/** A skill, as the discovery index lists it. */
+export interface IndexedSkill extends DescribedSkill {
+  version_ordinal: number;
+  /** The digest of `SKILL.md` if the skill has no other file. */
+  skill_md_sha256: string | null;
+  root_archive_sha256: string | null;
+}
+
 /** The digest and size of a version's zip archive. */
 export interface VersionArchive {
   skill_id: string;
@@ -59,9 +75,42 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
       versions: 'skill_versions',
       id: 'skill_id',
       content: CONTENT_FIELDS,
-      ownVersionColumns: ['archive_sha256', 'archive_bytes'],
+      ownVersionColumns: ['archive_sha256', 'archive_bytes', 'root_archive_sha256', 'root_archive_bytes'],
       compared: 'source_digest',
     });
+  }
+
+  /** Lists the newest versions of the skills that the caller may read, by name. */
+  async indexed(scope: OrgScope, workspaceId: string | undefined, limit: number): Promise<IndexedSkill[]> {
+    const { rows } = await listPage<IndexedSkill>(
+      this.database,
+      {
+        from: 'skills',
+        id: 'skill_id',
+        archivedAt: 'archived_at',
+        columns: `skill_id, name, description, version_ordinal,
+          (SELECT f.sha256 FROM skill_files f WHERE f.skill_id = skills.skill_id AND f.path = '${SKILL_MD}'
+            AND f.version_ordinal = skills.version_ordinal AND file_count = 1) AS skill_md_sha256,
+          (SELECT v.root_archive_sha256 FROM skill_versions v WHERE v.skill_id = skills.skill_id
+            AND v.version_ordinal = skills.version_ordinal) AS root_archive_sha256`,
+        where: whereReadable(scope, workspaceId, OWNED_READERS),
+        sorts: BY_NAME,
+      },
+      { limit, sort: 'name', total: false },
+    );
+    return rows;
+  }
+
+  /** Keeps the digest of a version's archive that has `SKILL.md` at its root. */
+  async keepRootArchive(
+    scope: OrgScope,
+    { skill_id, sha256, bytes }: VersionArchive,
+    ordinal: number,
+  ): Promise<void> {
+    await this.database.query(
+      sql`UPDATE skill_versions SET root_archive_sha256 = ${sha256}, root_archive_bytes = ${bytes}
+        WHERE skill_id = ${skill_id} AND version_ordinal = ${ordinal} AND org_id = ${scope.orgId}`,
+    );
   }
 
   /** Lists the files of a version in the order of their paths. */
@@ -136,6 +185,20 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
   async insertFiles(tx: Tx, rows: readonly SkillFileRow[]): Promise<void> {
     await tx.query(
       sql`INSERT INTO skill_files (${FILE.columnList}) SELECT ${FILE.columnList} FROM ${FILE.table(rows, 'input')}`,
+    );
+  }
+
+  /** Returns what versions are for, in the order of the references, and omits versions that do not exist. */
+  describe(scope: OrgScope, references: readonly SkillReference[]): Promise<DescribedSkill[]> {
+    const ids = references.map(({ skill_id }) => skill_id);
+    const ordinals = references.map(({ version_ordinal }) => version_ordinal ?? null);
+    return this.database.query(
+      sql`SELECT v.skill_id, v.name, v.description
+        FROM unnest(${ids}::text[], ${ordinals}::int[]) WITH ORDINALITY AS refs(skill_id, version_ordinal, place)
+        JOIN skills s USING (skill_id)
+        JOIN skill_versions v ON v.skill_id = s.skill_id
+          AND v.version_ordinal = coalesce(refs.version_ordinal, s.version_ordinal)
+        WHERE s.org_id = ${scope.orgId} ORDER BY place`,
     );
   }
 

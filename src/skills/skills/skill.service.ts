@@ -15,13 +15,14 @@ import {
   ResourceKit,
   withUniqueName,
 } from '../../resources';
-import { SkillContents } from '../content/skill-contents';
+import { type ArchiveDigest, SkillContents } from '../content/skill-contents';
 import { contentWith, type SkillContent } from '../format/skill-content';
 import { SKILL_MD, type SkillFile } from '../format/skill-files';
 import { FRONTMATTER_BYTES, SkillMd } from '../format/skill-md';
 import type { SkillMembers } from '../format/skill-members';
 import { SkillFault } from '../format/skill.fault';
 import { type SkillUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import { INDEX_SCHEMA, type SkillIndexDto, type SkillIndexEntryDto } from './skill-index.dto';
 import {
   type SkillVersionDetailDto,
   type SkillVersionDto,
@@ -31,7 +32,10 @@ import {
 import { newSkill, nextVersion, SkillWriter } from './skill-writer';
 import { type PatchSkillDto, type SkillDto, toSkillDto } from './skill.dto';
 import type { SkillEntity, SkillVersionRow } from './skill.entity';
-import { SkillRepository } from './skill.repository';
+import { type IndexedSkill, SkillRepository } from './skill.repository';
+
+/** Maximum number of skills in a discovery index, which has no pages. */
+const INDEX_MAX = 1_000;
 
 /** Describes skills to the resource kit. `SkillWriter` writes versions, audit entries and search documents, many at once. */
 export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
@@ -179,6 +183,80 @@ export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersi
       filename: `${row.name}-v${ordinal}.zip`,
       sha256: row.archive_sha256,
     });
+  }
+
+  /** Streams the zip archive of a version with `SKILL.md` at its root. */
+  async getArchive(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
+    const row = await this.findVersion(scope, id, ordinal);
+    const files = await this.skills.files(scope, id, ordinal);
+    const { root_archive_sha256: sha256, root_archive_bytes: bytes } = row;
+    const archive =
+      sha256 === null || bytes === null
+        ? await this.rootArchive(scope, id, ordinal, files)
+        : { sha256, bytes };
+    return streamed(this.contents.archive(scope, '', files), {
+      type: ZIP_MEDIA,
+      length: archive.bytes,
+      filename: `${row.name}-v${ordinal}.zip`,
+      sha256: archive.sha256,
+    });
+  }
+
+  /** Streams the `SKILL.md` of a version. */
+  async getSkillMd(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
+    await this.findVersion(scope, id, ordinal);
+    const files = await this.skills.files(scope, id, ordinal);
+    const file = files.find(({ path }) => path === SKILL_MD)!;
+    return streamed(this.contents.reader(this.kit.database, scope, [file])(file), {
+      type: 'text/markdown; charset=utf-8',
+      length: file.size_bytes,
+      filename: SKILL_MD,
+      sha256: file.sha256,
+    });
+  }
+
+  /**
+   * Returns the discovery index of the skills that the caller may read, in one workspace if given. Errors: 400 for more than
+   * 1,000 skills.
+   */
+  async index(scope: OrgScope, workspaceId: string | undefined, signal: AbortSignal): Promise<SkillIndexDto> {
+    const skills = await this.skills.indexed(scope, workspaceId, INDEX_MAX + 1);
+    if (skills.length > INDEX_MAX) {
+      throw problem.invalidQuery(
+        'workspace_id',
+        `must select at most ${INDEX_MAX} skills, because an index has no pages`,
+      );
+    }
+    const entries: SkillIndexEntryDto[] = [];
+    for (const skill of skills) {
+      signal.throwIfAborted();
+      entries.push(await this.indexEntry(scope, skill));
+    }
+    return { $schema: INDEX_SCHEMA, skills: entries };
+  }
+
+  private async indexEntry(scope: OrgScope, skill: IndexedSkill): Promise<SkillIndexEntryDto> {
+    const { skill_id: id, name, description, version_ordinal: ordinal, skill_md_sha256: only } = skill;
+    const version = `skills/${id}/versions/${ordinal}`;
+    if (only !== null) {
+      return { name, type: 'skill-md', description, url: `${version}/SKILL.md`, digest: `sha256:${only}` };
+    }
+    const sha256 =
+      skill.root_archive_sha256 ??
+      (await this.rootArchive(scope, id, ordinal, await this.skills.files(scope, id, ordinal))).sha256;
+    return { name, type: 'archive', description, url: `${version}/archive`, digest: `sha256:${sha256}` };
+  }
+
+  /** Computes the digest of the archive that has `SKILL.md` at its root, and keeps it, because a version never changes. */
+  private async rootArchive(
+    scope: OrgScope,
+    id: string,
+    ordinal: number,
+    files: readonly SkillFile[],
+  ): Promise<ArchiveDigest> {
+    const archive = await this.contents.archiveDigest(this.kit.database, scope, '', files);
+    await this.skills.keepRootArchive(scope, { skill_id: id, ...archive }, ordinal);
+    return archive;
   }
 
   /** Returns the files of skills that the caller has already read, by skill id. */
