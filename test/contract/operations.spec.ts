@@ -361,7 +361,9 @@ describe('every operation', () => {
     const path = made.headers.get('location')!;
     await expectAll([admin.patch(path, { instructions: 'Plan.' })], 200);
     await expectAll(
-      ['/agent/v1/agents', path, `${path}/versions`, `${path}/versions/1`].map((one) => admin.get(one)),
+      ['/agent/v1/agents', path, `${path}/versions`, `${path}/versions/1`, `${path}/card`].map((one) =>
+        admin.get(one),
+      ),
       200,
     );
     const session = await admin.post(`${path}/sessions`, { prompt: 'Hello', title: 'First' });
@@ -454,7 +456,10 @@ describe('every operation', () => {
     expect(version.status).toBe(201);
     await expectAll([admin.post(`${path}/versions`, members)], 200);
     const versionPath = version.headers.get('location')!;
-    const reads = [`${path}/versions`, versionPath, `${versionPath}/content`];
+    const reads = [
+      ...['/versions', '/versions/1/SKILL.md', '/versions/1/archive'].map((one) => path + one),
+      ...[versionPath, `${versionPath}/content`, '/skill/v1/index.json'],
+    ];
     await expectAll(
       reads.map((one) => admin.get(one)),
       200,

@@ -32,6 +32,9 @@ export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
   'GET /skill/v1/skills/{skill_id}/versions': NOTHING,
   'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}': NOTHING,
   'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/content': NOTHING,
+  'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/archive': NOTHING,
+  'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/SKILL.md': NOTHING,
+  'GET /skill/v1/index.json': { queries: filteredBy('workspace_id') },
 
   'POST /mcp/v1/servers': { bodies: inWorkspace({ name: 'x', url: 'https://x.example.com' }) },
   'GET /mcp/v1/servers': { queries: ofWorkspace() },
@@ -74,6 +77,7 @@ export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
     queries: (theirs) => [...ofWorkspace('app')(theirs), `name=${theirs.marker} agent`],
   },
   'GET /agent/v1/agents/{agent_id}': NOTHING,
+  'GET /agent/v1/agents/{agent_id}/card': NOTHING,
   'PATCH /agent/v1/agents/{agent_id}': { bodies: () => [{ instructions: 'taken over' }] },
   'POST /agent/v1/agents/{agent_id}/archive': NOTHING,
   'POST /agent/v1/agents/{agent_id}/restore': NOTHING,
