@@ -1,8 +1,12 @@
 import { Module } from '@nestjs/common';
 import { SkillController } from './skills/skill.controller';
+import { SkillLabelController } from './skills/skill-label.controller';
 import { SkillVersionController } from './skills/skill-version.controller';
 import { SkillsModule } from './skills.module';
 
 /** The routes under /skill/v1. */
-@Module({ imports: [SkillsModule], controllers: [SkillController, SkillVersionController] })
+@Module({
+  imports: [SkillsModule],
+  controllers: [SkillController, SkillLabelController, SkillVersionController],
+})
 export class SkillsHttpModule {}

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { DeleteRoute, DeletionQueryDto, LifecycleController } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, LifecycleController, pathVersion } from '../../resources';
 import {
   AgentDto,
   AgentListQueryDto,
@@ -89,9 +89,9 @@ export class AgentController extends LifecycleController({
   getVersion(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Versioned<AgentVersionDto>> {
-    return this.agents.getVersion(scope, id, pathNumber(ordinal, 'agent version'));
+    return this.agents.getVersion(scope, id, pathVersion(version, 'agent version'));
   }
 
   /**
@@ -104,10 +104,10 @@ export class AgentController extends LifecycleController({
   deleteVersion(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
     @Query() { force }: DeletionQueryDto,
     @IfMatch() ifMatch?: string,
   ): Promise<void> {
-    return this.agents.deleteVersion(scope, id, pathNumber(ordinal, 'agent version'), { force, ifMatch });
+    return this.agents.deleteVersion(scope, id, pathVersion(version, 'agent version'), { force, ifMatch });
   }
 }

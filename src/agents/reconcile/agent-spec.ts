@@ -1,6 +1,6 @@
 import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
 import type { FieldError } from '#platform/problem';
-import { type Declared, faultsInSpec } from '../../resources';
+import { type Declared, faultsInSpec, isVersionName, VERSION_NAME_RULE } from '../../resources';
 import { AgentSpecDto } from './agent-spec.dto';
 
 /** The maximum number of references in all agents of an app, because a reconcile holds them in memory. */
@@ -18,10 +18,7 @@ const isText: Check = (value) =>
     ? null
     : 'must be a string of 1 to 255 characters';
 
-const isOrdinal: Check = (value) =>
-  Number.isInteger(value) && (value as number) >= 1 && (value as number) < 2 ** 31
-    ? null
-    : `must be an integer from 1 to ${2 ** 31 - 1}`;
+const isVersion: Check = (value) => (isVersionName(value) ? null : VERSION_NAME_RULE);
 
 const optional =
   (check: Check): Check =>
@@ -52,7 +49,7 @@ const SKILL: Form = {
   checks: new Map([
     ['skill', optional(isText)],
     ['skill_id', optional(isText)],
-    ['version_ordinal', optional(isOrdinal)],
+    ['version_ordinal', optional(isVersion)],
   ]),
   key: ['skill', 'skill_id'],
 };

@@ -7,14 +7,13 @@ import {
   IfMatch,
   IncomingBody,
   type IncomingRequest,
-  pathNumber,
   type Reply,
   RequestSignal,
   type Versioned,
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { DeleteRoute, DeletionQueryDto } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, pathVersion } from '../../resources';
 import { SkillUploadQueryDto } from './skill.dto';
 import { SkillUploadService } from './skill-upload.service';
 import {
@@ -89,9 +88,9 @@ export class SkillVersionController {
   get(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Versioned<SkillVersionDetailDto>> {
-    return this.skills.getVersion(scope, id, pathNumber(ordinal, KIND));
+    return this.skills.getVersion(scope, id, pathVersion(version, KIND));
   }
 
   /**
@@ -104,11 +103,11 @@ export class SkillVersionController {
   delete(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
     @Query() { force }: DeletionQueryDto,
     @IfMatch() ifMatch?: string,
   ): Promise<void> {
-    return this.skills.deleteVersion(scope, id, pathNumber(ordinal, KIND), { force, ifMatch });
+    return this.skills.deleteVersion(scope, id, pathVersion(version, KIND), { force, ifMatch });
   }
 
   /** Download the files of a version as a zip archive */
@@ -126,8 +125,8 @@ export class SkillVersionController {
   getContent(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Reply> {
-    return this.skills.getContent(scope, id, pathNumber(ordinal, KIND));
+    return this.skills.getContent(scope, id, pathVersion(version, KIND));
   }
 }
