@@ -41,7 +41,7 @@ export { ResourcesWorkerModule } from './resources.worker.module';
 export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { sha256Of, sha256OrNull } from './owned/digests';
-export { LabelController } from './owned/label.routes';
+export { LabelController, TakesVersionName } from './owned/label.routes';
 export { IsLabels, IsVersionName, isVersionName, LabelledDto, VERSION_NAME_RULE } from './owned/labelled.dto';
 export { LabelledEntity, newLabelled } from './owned/labelled.entity';
 export { LabelledService } from './owned/labelled.service';

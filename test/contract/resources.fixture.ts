@@ -204,7 +204,7 @@ export class Resources {
       { workspace_id, url: 'https://git.example.com/a/b' },
       'repo_id',
     );
-    this.ids.version_ordinal = '1';
+    Object.assign(this.ids, { version_ordinal: '1', label: 'production' });
     const file = new URLSearchParams({ workspace_id, name: 'cases.csv', metadata: '{"team": "search"}' });
     await this.add(admin, `/file/v1/files?${file.toString()}`, Buffer.from('id\n1\n'), 'file_id');
     const skill = { workspace_id, name: 'sums', description: 'Adds.', instructions: '# How' };

@@ -3,7 +3,13 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { DeleteRoute, DeletionQueryDto, LifecycleController, pathVersion } from '../../resources';
+import {
+  DeleteRoute,
+  DeletionQueryDto,
+  LifecycleController,
+  pathVersion,
+  TakesVersionName,
+} from '../../resources';
 import {
   AgentDto,
   AgentListQueryDto,
@@ -84,6 +90,7 @@ export class AgentController extends LifecycleController({
 
   /** Get a version of an agent */
   @Get(':agent_id/versions/:version_ordinal')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentVersionDto })
   getVersion(
@@ -97,9 +104,10 @@ export class AgentController extends LifecycleController({
   /**
    * Delete a version of an agent
    *
-   * @remarks Not the newest version (409).
+   * @remarks Returns 409 for the newest version, and for one with labels. `force=true` also deletes the labels.
    */
   @DeleteRoute(':agent_id/versions/:version_ordinal')
+  @TakesVersionName()
   @HttpCode(204)
   deleteVersion(
     @CurrentScope() scope: OrgScope,

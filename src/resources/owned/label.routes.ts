@@ -1,10 +1,24 @@
 import { Body, Delete, HttpCode, Param, Put, type Type } from '@nestjs/common';
-import { ApiHeader, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { ApiHeader, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { IfMatch, type Versioned } from '#platform/http';
 import { Throws } from '#platform/problem';
 import { PutLabelDto } from './labelled.dto';
-import { pathLabel, type VersionName } from './version-name';
+import { LABEL_MAX, LABEL_PATTERN, pathLabel, type VersionName } from './version-name';
+
+/** Declares a path in which a label may stand for the number of a version. */
+export const TakesVersionName = (): MethodDecorator =>
+  ApiParam({
+    name: 'version_ordinal',
+    description: 'The number of a version, a label that points to it, or `latest`.',
+    schema: { type: 'string' },
+  });
+
+const LABEL = ApiParam({
+  name: 'label',
+  description: 'The name of the label, other than `latest`.',
+  schema: { type: 'string', maxLength: LABEL_MAX, pattern: LABEL_PATTERN.source },
+});
 
 const IF_MATCH = ApiHeader({
   name: 'If-Match',
@@ -40,6 +54,7 @@ export function LabelController<View>({ param, noun, view }: LabelRoutes<View>) 
     @Put(':label')
     @Throws('conflict', 'validation_failed')
     @RequireRoleSomewhere('editor')
+    @LABEL
     @IF_MATCH
     @ApiOperation({
       summary: `Point a label to a version of ${noun}`,
@@ -61,6 +76,7 @@ export function LabelController<View>({ param, noun, view }: LabelRoutes<View>) 
     @HttpCode(204)
     @Throws('conflict')
     @RequireRoleSomewhere('editor')
+    @LABEL
     @IF_MATCH
     @ApiOperation({
       summary: `Delete a label of ${noun}`,

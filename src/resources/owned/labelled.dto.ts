@@ -30,11 +30,7 @@ export const VERSION_NAME_RULE = `must be the number of a version, from 1 to ${O
 export const IsVersionName = ({ isRequired = false } = {}): PropertyDecorator =>
   applyDecorators(
     ApiProperty({
-      oneOf: [
-        { type: 'integer', format: 'int32', minimum: 1, maximum: ORDINAL_MAX },
-        LABEL_SCHEMA,
-        ...(isRequired ? [] : [{ type: 'null' }]),
-      ],
+      oneOf: [{ type: 'integer', format: 'int32', minimum: 1, maximum: ORDINAL_MAX }, LABEL_SCHEMA],
       required: isRequired,
     } as ApiPropertyOptions),
     isValid('isVersionName', isVersionName, () => VERSION_NAME_RULE),
@@ -57,7 +53,7 @@ function faultOfLabels(value: unknown): string | null {
   if (!Array.isArray(value)) return 'must be an array';
   if (value.length > LABELS_MAX) return `must have at most ${LABELS_MAX} elements`;
   const wrong = value.findIndex((one) => !isLabel(one));
-  return wrong < 0 ? null : `must have valid labels: /${wrong} ${LABEL_RULE}`;
+  return wrong < 0 ? null : `must contain only labels: /${wrong} ${LABEL_RULE}`;
 }
 
 const isValid =

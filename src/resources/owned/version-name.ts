@@ -10,7 +10,7 @@ export const LABEL_MAX = 64;
 export const LABEL_PATTERN = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/;
 
 /** What a label must be, for problem details. */
-export const LABEL_RULE = `must be a label of at most ${LABEL_MAX} characters other than \`${LATEST}\`: a lower-case letter, then lower-case letters, digits, underscores, hyphens and single dots, as in \`production\` or \`eu.staging\``;
+export const LABEL_RULE = `must be a lower-case letter, then lower-case letters, digits, underscores, hyphens and single dots, at most ${LABEL_MAX} characters, and not \`${LATEST}\``;
 
 /** The labels of a resource, and the number of the version that each one points to. */
 export type Labels = Readonly<Record<string, number>>;

@@ -13,7 +13,7 @@ import {
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { DeleteRoute, DeletionQueryDto, pathVersion } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, pathVersion, TakesVersionName } from '../../resources';
 import { SkillUploadQueryDto } from './skill.dto';
 import { SkillUploadService } from './skill-upload.service';
 import {
@@ -83,6 +83,7 @@ export class SkillVersionController {
 
   /** Get a version of a skill with its files */
   @Get(':version_ordinal')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: SkillVersionDetailDto })
   get(
@@ -96,9 +97,10 @@ export class SkillVersionController {
   /**
    * Delete a version of a skill
    *
-   * @remarks Not the newest version (409).
+   * @remarks Returns 409 for the newest version, and for one with labels. `force=true` also deletes the labels.
    */
   @DeleteRoute(':version_ordinal')
+  @TakesVersionName()
   @HttpCode(204)
   delete(
     @CurrentScope() scope: OrgScope,
@@ -112,6 +114,7 @@ export class SkillVersionController {
 
   /** Download the files of a version as a zip archive */
   @Get(':version_ordinal/content')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({
     description:
