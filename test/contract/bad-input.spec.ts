@@ -32,8 +32,18 @@ const FREE_FORM = WRITES.filter((operation) => freeFormIn(operation).length > 0)
 
 /** Returns a value that matches a schema. */
 function sampleOf(schema: Schema): unknown {
-  const { enum: values, properties, required = [], items, type, format, minItems = 0 } = resolved(schema);
+  const {
+    enum: values,
+    properties,
+    required = [],
+    items,
+    type,
+    format,
+    minItems = 0,
+    oneOf,
+  } = resolved(schema);
   if (values) return values[0];
+  if (oneOf?.[0]?.type === 'integer') return sampleOf(oneOf[0]);
   switch ([type].flat()[0]) {
     case 'integer':
     case 'number':

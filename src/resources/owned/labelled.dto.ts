@@ -30,7 +30,12 @@ export const VERSION_NAME_RULE = `must be the number of a version, from 1 to ${O
 export const IsVersionName = ({ isRequired = false } = {}): PropertyDecorator =>
   applyDecorators(
     ApiProperty({
-      oneOf: [{ type: 'integer', format: 'int32', minimum: 1, maximum: ORDINAL_MAX }, LABEL_SCHEMA],
+      oneOf: [
+        { type: 'integer', format: 'int32', minimum: 1, maximum: ORDINAL_MAX },
+        LABEL_SCHEMA,
+        ...(isRequired ? [] : [{ type: 'null' }]),
+      ],
+      nullable: false, // null is one of the types
       required: isRequired,
     } as ApiPropertyOptions),
     isValid('isVersionName', isVersionName, () => VERSION_NAME_RULE),
