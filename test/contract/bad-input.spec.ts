@@ -64,7 +64,9 @@ function wrongTypeOf(schema: Schema): unknown {
   const { type, oneOf, anyOf } = resolved(schema);
   const types = type ?? [...(oneOf ?? []), ...(anyOf ?? [])].flatMap((one) => resolved(one).type ?? []);
   if (types.length === 0) return undefined;
-  return ['string', 7, true, [7], { not: 'a member' }].find((value) => !types.includes(jsonType(value)));
+  return ['string', 7, true, [7], { not: 'a member' }].find(
+    (value) => ![types].flat().some((one) => (one === 'integer' ? 'number' : one) === jsonType(value)),
+  );
 }
 
 const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
