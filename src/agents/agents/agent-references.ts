@@ -3,7 +3,7 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
 import { ServerDirectory } from '../../mcp-servers';
-import type { VersionName } from '../../resources';
+import { LATEST, type VersionName } from '../../resources';
 import { SkillDirectory } from '../../skills';
 import { toRawJson, type RawJson } from '#platform/json';
 import type { AgentSkill, AgentTool } from './agent.entity';
@@ -141,7 +141,8 @@ const NO_TOOL =
   'must be a tool of a server in the workspace, and the server must not be archived. If the server is new, refresh it first, or declare the tool in its `tools`.';
 
 const detailOf = ({ version_ordinal }: NamedSkill): string => {
-  if (version_ordinal === null) return 'must be a skill in the workspace, and must not be archived';
+  if (version_ordinal === null || version_ordinal === LATEST)
+    return 'must be a skill in the workspace, and must not be archived';
   const label = typeof version_ordinal === 'string' ? ` with the label ${version_ordinal}` : '';
   return `must be a version${label} of a skill in the workspace, and the skill must not be archived`;
 };
