@@ -41,12 +41,26 @@ export { ResourcesWorkerModule } from './resources.worker.module';
 export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { sha256Of, sha256OrNull } from './owned/digests';
+export { LabelController, TakesVersionName } from './owned/label.routes';
+export { IsLabels, IsVersionName, isVersionName, LabelledDto, VERSION_NAME_RULE } from './owned/labelled.dto';
+export { LabelledEntity, newLabelled } from './owned/labelled.entity';
+export { LabelledService } from './owned/labelled.service';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
 export { OwnedDto, OwnedListQueryDto, UNVERSIONED_MEMBERS } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository, type PinnedRow } from './owned/owned.repository';
 export { OwnedPackager } from './owned/owned.packager';
 export { OwnedService } from './owned/owned.service';
+export {
+  LABEL_MAX,
+  LABEL_PATTERN,
+  type Labels,
+  LATEST,
+  ordinalOf,
+  pathVersion,
+  sortedLabels,
+  type VersionName,
+} from './owned/version-name';
 export { ORDINAL_MAX, VersionTable, type VersionReference } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
 export {

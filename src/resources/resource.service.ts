@@ -5,6 +5,7 @@ import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/
 import { type Page, type RowPage, toPage } from '#platform/paging';
 import { orNotFound, Problem, problem } from '#platform/problem';
 import { AllowedKinds } from './access/allowed-kinds';
+import { ProtectedLabels } from './access/protected-labels.repository';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
@@ -28,6 +29,7 @@ export class ResourceKit {
     readonly allowed: AllowedKinds,
     readonly references: References,
     readonly erasures: Erasures,
+    readonly protectedLabels: ProtectedLabels,
   ) {}
 }
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SecretsModule } from '#platform/secrets';
 import { AllowedKinds } from './access/allowed-kinds';
+import { ProtectedLabels } from './access/protected-labels.repository';
 import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
@@ -28,6 +29,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     Erasures,
     ErasureSteps,
     Packagers,
+    ProtectedLabels,
     ReconcileSteps,
     References,
     ResourceKit,

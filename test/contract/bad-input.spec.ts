@@ -32,8 +32,18 @@ const FREE_FORM = WRITES.filter((operation) => freeFormIn(operation).length > 0)
 
 /** Returns a value that matches a schema. */
 function sampleOf(schema: Schema): unknown {
-  const { enum: values, properties, required = [], items, type, format, minItems = 0 } = resolved(schema);
+  const {
+    enum: values,
+    properties,
+    required = [],
+    items,
+    type,
+    format,
+    minItems = 0,
+    oneOf,
+  } = resolved(schema);
   if (values) return values[0];
+  if (oneOf?.[0]?.type === 'integer') return sampleOf(oneOf[0]);
   switch ([type].flat()[0]) {
     case 'integer':
     case 'number':
@@ -54,7 +64,9 @@ function wrongTypeOf(schema: Schema): unknown {
   const { type, oneOf, anyOf } = resolved(schema);
   const types = type ?? [...(oneOf ?? []), ...(anyOf ?? [])].flatMap((one) => resolved(one).type ?? []);
   if (types.length === 0) return undefined;
-  return ['string', 7, true, [7], { not: 'a member' }].find((value) => !types.includes(jsonType(value)));
+  return ['string', 7, true, [7], { not: 'a member' }].find(
+    (value) => ![types].flat().some((one) => (one === 'integer' ? 'number' : one) === jsonType(value)),
+  );
 }
 
 const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);

@@ -381,6 +381,8 @@ describe('every operation', () => {
     );
     await expectAll([admin.get(message.headers.get('location')!)], 200);
     await archiveAndRestore(admin, sessionPath);
+    await expectAll([admin.put(`${path}/labels/production`, { version_ordinal: 1 })], 200);
+    await expectAll([admin.delete(`${path}/labels/production`)], 204);
     await archiveAndRestore(admin, path);
     await expectAll([admin.delete(message.headers.get('location')!)], 204);
     await expectAll([admin.delete(sessionPath)], 204);
@@ -464,6 +466,8 @@ describe('every operation', () => {
       reads.map((one) => admin.get(one)),
       200,
     );
+    await expectAll([admin.put(`${path}/labels/production`, { version_ordinal: 1 })], 200);
+    await expectAll([admin.delete(`${path}/labels/production`)], 204);
     await archiveAndRestore(admin, path);
     await archiveAndDelete(path, 1);
   });

@@ -204,11 +204,12 @@ export class Resources {
       { workspace_id, url: 'https://git.example.com/a/b' },
       'repo_id',
     );
-    this.ids.version_ordinal = '1';
+    Object.assign(this.ids, { version_ordinal: '1', label: 'production' });
     const file = new URLSearchParams({ workspace_id, name: 'cases.csv', metadata: '{"team": "search"}' });
     await this.add(admin, `/file/v1/files?${file.toString()}`, Buffer.from('id\n1\n'), 'file_id');
     const skill = { workspace_id, name: 'sums', description: 'Adds.', instructions: '# How' };
     await this.add(admin, '/skill/v1/skills', skill, 'skill_id');
+    await admin.put(`/skill/v1/skills/${this.ids.skill_id}/labels/production`, { version_ordinal: 1 });
     const server = { workspace_id, name: 'desk', url, tools, auth: { type: 'bearer', value: 'secret' } };
     await this.add(admin, '/mcp/v1/servers', server, 'server_id');
     const api = {
@@ -221,6 +222,7 @@ export class Resources {
     await this.createModel(workspace_id);
     const agent = { workspace_id, name: 'planner', model: 'gpt-5', metadata: { team: 'search' } };
     await this.add(admin, '/agent/v1/agents', agent, 'agent_id');
+    await admin.put(`/agent/v1/agents/${this.ids.agent_id}/labels/production`, { version_ordinal: 1 });
     await this.add(
       admin,
       `/agent/v1/agents/${this.ids.agent_id}/sessions`,

@@ -144,6 +144,10 @@ export const problem = {
   invalidHeader: (header: string, detail: string) =>
     new Problem('invalid_request', `${header}: ${detail}`, { errors: [{ parameter: header, detail }] }),
 
+  /** 400: a parameter of the path is malformed. */
+  invalidPath: (parameter: string, detail: string) =>
+    new Problem('invalid_request', `${parameter}: ${detail}`, { errors: [{ parameter, detail }] }),
+
   /** 401 with the code of the failed check. */
   unauthenticated: (code: ProblemCode, detail: string) => new Problem(code, detail),
 

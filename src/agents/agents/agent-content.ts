@@ -1,22 +1,22 @@
 import { mergeWithin, patchMetadata } from '#platform/http';
 import { type RawJson, toRawJson } from '#platform/json';
-import {
-  type AgentFieldsDto,
-  type AgentSkillDto,
-  type AgentToolDto,
-  STEPS_DEFAULT,
-} from './agent-fields.dto';
+import { type AgentFieldsDto, type AgentToolDto, STEPS_DEFAULT } from './agent-fields.dto';
 import type { CreateAgentDto, PatchAgentDto } from './agent.dto';
 import type { AgentContent, AgentSkill, AgentTool } from './agent.entity';
 
+/** A body with the skills as they are stored. See `AgentReferences.withOrdinals`. */
+type Resolved<Dto> = Omit<Dto, 'skills'> & { skills?: AgentSkill[] };
+
 /** Returns the content of a new or declared agent. */
-export const contentOf = (dto: AgentFieldsDto & Pick<CreateAgentDto, 'tools' | 'skills'>): AgentContent => ({
+export const contentOf = (
+  dto: AgentFieldsDto & Resolved<Pick<CreateAgentDto, 'tools' | 'skills'>>,
+): AgentContent => ({
   display_name: dto.display_name ?? null,
   description: dto.description ?? null,
   model: dto.model ?? null,
   instructions: dto.instructions ?? '',
   tools: toolsOf(dto.tools ?? []),
-  skills: skillsOf(dto.skills ?? []),
+  skills: dto.skills ?? [],
   required_permissions: dto.required_permissions ?? [],
   max_step_count: dto.max_step_count ?? STEPS_DEFAULT,
   metadata: toRawJson(dto.metadata ?? {}),
@@ -24,13 +24,13 @@ export const contentOf = (dto: AgentFieldsDto & Pick<CreateAgentDto, 'tools' | '
 });
 
 /** Returns the content that a patch sets. Undefined means unchanged. */
-export const patchedContent = (row: AgentContent, dto: PatchAgentDto): Partial<AgentContent> => ({
+export const patchedContent = (row: AgentContent, dto: Resolved<PatchAgentDto>): Partial<AgentContent> => ({
   display_name: dto.display_name,
   description: dto.description,
   model: dto.model,
   instructions: dto.instructions === null ? '' : dto.instructions,
   tools: dto.tools === undefined ? undefined : toolsOf(dto.tools ?? []),
-  skills: dto.skills === undefined ? undefined : skillsOf(dto.skills ?? []),
+  skills: dto.skills,
   required_permissions: dto.required_permissions === null ? [] : dto.required_permissions,
   max_step_count: dto.max_step_count === null ? STEPS_DEFAULT : dto.max_step_count,
   metadata: patchMetadata(row.metadata, dto.metadata),
@@ -42,6 +42,3 @@ const patchedCard = (stored: RawJson, patch: object | null | undefined): RawJson
 
 const toolsOf = (tools: readonly AgentToolDto[]): AgentTool[] =>
   tools.map(({ server_id, tool_name }) => ({ server_id, tool_name }));
-
-const skillsOf = (skills: readonly AgentSkillDto[]): AgentSkill[] =>
-  skills.map(({ skill_id, version_ordinal }) => ({ skill_id, version_ordinal: version_ordinal ?? null }));

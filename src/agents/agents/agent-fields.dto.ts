@@ -17,7 +17,7 @@ import {
   IsWholeNumber,
   IsNullableText,
 } from '#platform/http';
-import { DescribedBodyDto, IsName, ORDINAL_MAX } from '../../resources';
+import { DescribedBodyDto, IsName, IsVersionName, type VersionName } from '../../resources';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
 export const TOOLS_MAX = 500;
@@ -37,7 +37,7 @@ const duplicatesBy = <One>(keyOf: (one: One) => unknown) => ({
 });
 
 const keyOfTool = ({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name]);
-const keyOfSkill = ({ skill_id }: AgentSkillDto) => skill_id;
+const keyOfSkill = ({ skill_id }: AgentSkillInputDto) => skill_id;
 
 /** Declares the mark of a reference, which requests may send back. */
 const IsErasedMark = (what: string) =>
@@ -67,14 +67,29 @@ export class AgentToolDto {
 
 /** A skill of an agent. */
 export class AgentSkillDto {
+  skill_id!: string;
+
+  /** The version that the agent is pinned to. Null means the newest. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  version_ordinal!: number | null;
+
+  /** True if the skill, or the version, was deleted, else absent. */
+  erased?: boolean;
+}
+
+/** A skill to give to an agent. */
+export class AgentSkillInputDto {
   /** A skill of the workspace. */
   @IsText(255)
   skill_id!: string;
 
-  /** The version that the agent is pinned to. Defaults to the newest. */
+  /**
+   * The version to pin the agent to: its number, a label, or `latest`. Stored as a number, so a label that moves later changes
+   * nothing; without it, the agent uses the newest version.
+   */
   @IsOptional()
-  @IsWholeNumber({ minimum: 1, maximum: ORDINAL_MAX, format: 'int32', nullable: true, required: false })
-  version_ordinal?: number | null;
+  @IsVersionName()
+  version_ordinal?: VersionName | null;
 
   @IsErasedMark('skill, or the version,')
   erased?: boolean;
@@ -141,8 +156,8 @@ export const IsTools = () =>
 /** Declares a list of distinct skills. */
 export const IsSkills = () =>
   applyDecorators(
-    Nested(() => AgentSkillDto),
-    ApiProperty({ type: [AgentSkillDto], maxItems: SKILLS_MAX, nullable: true, required: false }),
+    Nested(() => AgentSkillInputDto),
+    ApiProperty({ type: [AgentSkillInputDto], maxItems: SKILLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(SKILLS_MAX),
     ArrayUnique(keyOfSkill, duplicatesBy(keyOfSkill)),

@@ -3,16 +3,31 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
 import { ServerDirectory } from '../../mcp-servers';
+import { LATEST, type VersionName } from '../../resources';
 import { type DescribedSkill, SkillDirectory } from '../../skills';
 import { toRawJson, type RawJson } from '#platform/json';
 import type { AgentSkill, AgentTool } from './agent.entity';
 import type { AgentSkillDto, AgentToolDto } from './agent-fields.dto';
+
+type Fault = FieldError & { pointer: string };
 
 /** References to tools and skills, and their place in a body. */
 export interface PlacedReferences {
   tools: readonly AgentTool[];
   skills: readonly AgentSkill[];
   /** The JSON pointer of the place, such as `/resources/3/spec`. Empty for the body itself. */
+  pointer: string;
+}
+
+/** A skill as a request names it. */
+export interface NamedSkill {
+  skill_id: string;
+  version_ordinal?: VersionName | null;
+}
+
+/** The skills of an agent as a request names them, and their place in a body. */
+export interface PlacedSkills {
+  skills: readonly NamedSkill[];
   pointer: string;
 }
 
@@ -28,6 +43,42 @@ export class AgentReferences {
   async check(on: SqlExecutor, scope: Scope, references: Omit<PlacedReferences, 'pointer'>): Promise<void> {
     const faults = await this.faultsIn(on, scope, [{ ...references, pointer: '' }]);
     if (faults.length > 0) throw problem.invalidFields(faults);
+  }
+
+  /** Returns the skills of a body with the numbers of their versions. Errors: 400 naming each label without a version. */
+  async withOrdinals(on: SqlExecutor, scope: Scope, skills: readonly NamedSkill[]): Promise<AgentSkill[]> {
+    const { skills: numbered, faults } = await this.ordinalsIn(on, scope, [{ skills, pointer: '' }]);
+    if (faults.length > 0) throw problem.invalidFields(faults);
+    return numbered[0]!;
+  }
+
+  /** Replaces labels of versions by the numbers that they point to now. Takes one statement, or none without labels. */
+  async ordinalsIn(
+    on: SqlExecutor,
+    scope: Scope,
+    placed: readonly PlacedSkills[],
+  ): Promise<{ skills: AgentSkill[][]; faults: Fault[] }> {
+    const labelled = placed.flatMap(({ skills, pointer }) =>
+      skills.flatMap((skill, index) =>
+        typeof skill.version_ordinal === 'string' ? { skill, at: `${pointer}/skills/${index}` } : [],
+      ),
+    );
+    const found = await this.skills.resolve(
+      on,
+      scope,
+      labelled.map(({ skill }) => skill),
+    );
+    const ordinals = new Map(labelled.map(({ skill }, index) => [skill, found[index]?.version_ordinal]));
+    const ordinalOf = (skill: NamedSkill): number | null =>
+      typeof skill.version_ordinal === 'number' ? skill.version_ordinal : (ordinals.get(skill) ?? null);
+    return {
+      skills: placed.map(({ skills }) =>
+        skills.map((skill) => ({ skill_id: skill.skill_id, version_ordinal: ordinalOf(skill) })),
+      ),
+      faults: labelled
+        .filter((_, index) => found[index] === null)
+        .map(({ skill, at }) => ({ pointer: at, detail: detailOf(skill) })),
+    };
   }
 
   /**
@@ -60,11 +111,7 @@ export class AgentReferences {
   }
 
   /** Returns the missing tools and skills of any number of agents. Takes two statements. */
-  async faultsIn(
-    on: SqlExecutor,
-    scope: Scope,
-    placed: readonly PlacedReferences[],
-  ): Promise<(FieldError & { pointer: string })[]> {
+  async faultsIn(on: SqlExecutor, scope: Scope, placed: readonly PlacedReferences[]): Promise<Fault[]> {
     const tools = placed.flatMap((one) =>
       one.tools.map((tool, i) => ({ tool, at: `${one.pointer}/tools/${i}` })),
     );
@@ -98,7 +145,9 @@ const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([s
 const NO_TOOL =
   'must be a tool of a server in the workspace, and the server must not be archived. If the server is new, refresh it first, or declare the tool in its `tools`.';
 
-const detailOf = ({ version_ordinal }: AgentSkill): string =>
-  version_ordinal === null
-    ? 'must be a skill in the workspace, and must not be archived'
-    : 'must be a version of a skill in the workspace, and the skill must not be archived';
+const detailOf = ({ version_ordinal }: NamedSkill): string => {
+  if (version_ordinal === null || version_ordinal === LATEST)
+    return 'must be a skill in the workspace, and must not be archived';
+  const label = typeof version_ordinal === 'string' ? ` with the label ${version_ordinal}` : '';
+  return `must be a version${label} of a skill in the workspace, and the skill must not be archived`;
+};

@@ -3,17 +3,15 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { Environment } from '#platform/config';
-import {
-  ApiSchemas,
-  created,
-  IfMatch,
-  knownBaseUrl,
-  pathNumber,
-  type Reply,
-  type Versioned,
-} from '#platform/http';
+import { ApiSchemas, created, IfMatch, knownBaseUrl, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { DeleteRoute, DeletionQueryDto, LifecycleController } from '../../resources';
+import {
+  DeleteRoute,
+  DeletionQueryDto,
+  LifecycleController,
+  pathVersion,
+  TakesVersionName,
+} from '../../resources';
 import { AGENT_CARD } from './agent-card';
 import {
   AgentDto,
@@ -115,30 +113,32 @@ export class AgentController extends LifecycleController({
 
   /** Get a version of an agent */
   @Get(':agent_id/versions/:version_ordinal')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentVersionDto })
   getVersion(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Versioned<AgentVersionDto>> {
-    return this.agents.getVersion(scope, id, pathNumber(ordinal, 'agent version'));
+    return this.agents.getVersion(scope, id, pathVersion(version, 'agent version'));
   }
 
   /**
    * Delete a version of an agent
    *
-   * @remarks Not the newest version (409).
+   * @remarks Returns 409 for the newest version, and for one with labels. `force=true` also deletes the labels.
    */
   @DeleteRoute(':agent_id/versions/:version_ordinal')
+  @TakesVersionName()
   @HttpCode(204)
   deleteVersion(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
     @Query() { force }: DeletionQueryDto,
     @IfMatch() ifMatch?: string,
   ): Promise<void> {
-    return this.agents.deleteVersion(scope, id, pathNumber(ordinal, 'agent version'), { force, ifMatch });
+    return this.agents.deleteVersion(scope, id, pathVersion(version, 'agent version'), { force, ifMatch });
   }
 }

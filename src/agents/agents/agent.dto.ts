@@ -2,8 +2,23 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { PageOf } from '#platform/paging';
-import { IsFilter, IsName, OwnedDto, OwnedListQueryDto, UNVERSIONED_MEMBERS } from '../../resources';
-import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
+import {
+  IsFilter,
+  IsName,
+  LabelledDto,
+  type Labels,
+  OwnedListQueryDto,
+  sortedLabels,
+  UNVERSIONED_MEMBERS,
+} from '../../resources';
+import {
+  AgentFieldsDto,
+  AgentSkillDto,
+  AgentSkillInputDto,
+  AgentToolDto,
+  IsSkills,
+  IsTools,
+} from './agent-fields.dto';
 import type { AgentContent } from './agent.entity';
 
 @ReadOnlyMembersOf(() => AgentDto)
@@ -23,7 +38,7 @@ export class CreateAgentDto extends AgentFieldsDto {
   /** Skills of the workspace. */
   @IsOptional()
   @IsSkills()
-  skills?: AgentSkillDto[] | null;
+  skills?: AgentSkillInputDto[] | null;
 }
 
 /** A merge patch (RFC 7396). `tools`, `skills` and `required_permissions` are replaced whole, and null empties them. */
@@ -44,7 +59,7 @@ export class PatchAgentDto extends AgentFieldsDto {
 
   @IsOptional()
   @IsSkills()
-  skills?: AgentSkillDto[] | null;
+  skills?: AgentSkillInputDto[] | null;
 
   @IsOptional()
   @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
@@ -58,7 +73,7 @@ export class AgentListQueryDto extends OwnedListQueryDto {
 }
 
 /** An agent with the content of its newest version. */
-export class AgentDto extends OwnedDto {
+export class AgentDto extends LabelledDto {
   agent_id!: string;
   display_name!: string | null;
   description!: string | null;
@@ -79,7 +94,7 @@ export class AgentDto extends OwnedDto {
 export class AgentPageDto extends PageOf(AgentDto) {}
 
 /** A version of an agent. Versions never change. */
-export class AgentVersionDto extends OmitType(AgentDto, [...UNVERSIONED_MEMBERS, 'org_id']) {
+export class AgentVersionDto extends OmitType(AgentDto, [...UNVERSIONED_MEMBERS, 'labels', 'org_id']) {
   /** Numbered from 1. Deleted versions leave gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
@@ -95,6 +110,9 @@ const references = (row: AgentContent): Pick<AgentContent, 'tools' | 'skills'> =
   skills: row.skills.map(({ skill_id, version_ordinal }) => ({ skill_id, version_ordinal })),
 });
 
-export const toAgentDto = viewOf(AgentDto, references);
+export const toAgentDto = viewOf(AgentDto, (row: AgentContent & { labels: Labels }) => ({
+  ...references(row),
+  labels: sortedLabels(row.labels),
+}));
 
 export const toAgentVersionDto = viewOf(AgentVersionDto, references);

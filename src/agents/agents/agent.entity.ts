@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { documentOf, OwnedEntity, type SearchDocument } from '../../resources';
+import { documentOf, LabelledEntity, type SearchDocument } from '../../resources';
 
 /** A tool that an agent may call. */
 export interface AgentTool {
@@ -18,7 +18,7 @@ export interface AgentSkill {
 
 /** An agent of a workspace, with the content of its newest version. */
 @Entity('agents')
-export class AgentEntity extends OwnedEntity {
+export class AgentEntity extends LabelledEntity {
   @PrimaryColumn('text')
   agent_id!: string;
 

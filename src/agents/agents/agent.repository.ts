@@ -31,6 +31,7 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
       versions: 'agent_versions',
       id: 'agent_id',
       content: CONTENT_FIELDS,
+      others: ['labels'],
       compared: `encode(sha256(convert_to(jsonb_build_array(${DIGEST_COLUMNS.join(', ')})::text, 'UTF8')), 'hex')
         AS content_sha256`,
     });

@@ -8,16 +8,17 @@ import {
   changedColumns,
   type CopySource,
   type InstalledArtifact,
+  LabelledService,
   markDrifted,
   NamedResources,
-  newOwned,
   OWNED_READERS,
   type OwnedListQueryDto,
-  OwnedService,
   type Reference,
   type ResourceKind,
   ResourceKit,
   narrowScope,
+  newLabelled,
+  type VersionName,
 } from '../../resources';
 import { toRawJson } from '#platform/json';
 import { agentCard, checkCard } from './agent-card';
@@ -62,7 +63,7 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
 
 /** Agents and their versions. Each change of an agent creates a version. Archiving an agent keeps its sessions. */
 @Injectable()
-export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersionRow, AgentVersionDto> {
+export class AgentService extends LabelledService<AgentEntity, AgentDto, AgentVersionRow, AgentVersionDto> {
   constructor(
     kit: ResourceKit,
     private readonly agents: AgentRepository,
@@ -85,11 +86,12 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   /** Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace. */
   create(scope: OrgScope, dto: CreateAgentDto): Promise<Versioned<AgentDto>> {
     return this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
-      const content = contentOf(dto);
+      const skills = await this.references.withOrdinals(tx, workspace, dto.skills ?? []);
+      const content = contentOf({ ...dto, skills });
       checkCard(content.card);
       await this.references.check(tx, workspace, content);
       return {
-        ...newOwned(scope, dto.workspace_id),
+        ...newLabelled(scope, dto.workspace_id),
         agent_id: newId('agt'),
         name: dto.name,
         ...content,
@@ -107,7 +109,7 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   ): Promise<InstalledArtifact> {
     const columns = { ...content, acquired_from: source.from };
     const created = {
-      ...newOwned(scope, scope.workspaceId),
+      ...newLabelled(scope, scope.workspaceId),
       agent_id: newId('agt'),
       name,
       card: toRawJson({}),
@@ -146,20 +148,24 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
   override async getVersion(
     scope: OrgScope,
     id: string,
-    ordinal: number,
+    version: VersionName,
   ): Promise<Versioned<AgentVersionDto>> {
-    const { view } = await super.getVersion(scope, id, ordinal);
-    return new Versioned(view, versionShowing(ordinal, [await this.references.markErased(scope, [view])]));
+    const { view } = await super.getVersion(scope, id, version);
+    const erased = await this.references.markErased(scope, [view]);
+    return new Versioned(view, versionShowing(view.version_ordinal, [erased]));
   }
 
   /** Errors: 400 for an unknown tool or skill; those of every change. */
   patch(scope: OrgScope, id: string, dto: PatchAgentDto, ifMatch?: string): Promise<Versioned<AgentDto>> {
     return this.change(scope, id, dto, ifMatch, async (row, tx) => {
-      const content = patchedContent(row, dto);
+      const workspace = narrowScope(scope, row.workspace_id);
+      const named = dto.skills === null ? [] : dto.skills;
+      const resolved = named && (await this.references.withOrdinals(tx, workspace, named));
+      const content = patchedContent(row, { ...dto, skills: resolved });
       checkCard(content.card);
       // Unchanged references are not checked again, because their targets may have been archived since.
       const { tools = [], skills = [] } = changedColumns<AgentEntity>(row, content) ?? {};
-      await this.references.check(tx, narrowScope(scope, row.workspace_id), { tools, skills });
+      await this.references.check(tx, workspace, { tools, skills });
       return content;
     });
   }

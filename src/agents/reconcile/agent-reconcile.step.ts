@@ -5,7 +5,7 @@ import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
   type Declared,
-  newOwned,
+  newLabelled,
   OwnedReconcileStep,
   type OwningApp,
   ReconcileSteps,
@@ -54,7 +54,7 @@ export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentCon
 
   protected newRow(scope: Scope, app: OwningApp, name: string, content: AgentContent): AgentEntity {
     return {
-      ...newOwned(scope, scope.workspaceId, app),
+      ...newLabelled(scope, scope.workspaceId, app),
       agent_id: newId('agt'),
       name,
       ...content,

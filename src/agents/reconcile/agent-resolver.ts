@@ -5,8 +5,8 @@ import type { FieldError } from '#platform/problem';
 import { ServerDirectory } from '../../mcp-servers';
 import { SkillDirectory } from '../../skills';
 import { contentOf } from '../agents/agent-content';
-import { AgentReferences } from '../agents/agent-references';
-import type { AgentContent } from '../agents/agent.entity';
+import { AgentReferences, type PlacedSkills } from '../agents/agent-references';
+import type { AgentContent, AgentTool } from '../agents/agent.entity';
 import { REPEATED } from './agent-spec';
 import type { AgentSpec } from './agent-spec.dto';
 
@@ -30,7 +30,7 @@ export class AgentResolver {
     private readonly references: AgentReferences,
   ) {}
 
-  /** Returns the contents of specs in order. Takes at most four statements for any number of specs. */
+  /** Returns the contents of specs in order. Takes at most five statements for any number of specs. */
   async resolve(
     tx: Tx,
     scope: Scope,
@@ -40,28 +40,31 @@ export class AgentResolver {
     const skillNames = specs.flatMap(({ spec }) => (spec.skills ?? []).flatMap(({ skill }) => skill ?? []));
     const servers = await this.servers.idsByName(tx, scope, serverNames);
     const skills = await this.skills.idsByName(tx, scope, skillNames);
-    const resolved = specs.map(({ spec, pointer }) => ({
-      content: contentWithIds(spec, servers, skills),
-      pointer,
-    }));
-    const faults = resolved.flatMap(({ content, pointer }) => [
-      ...unknownNames(content, pointer),
-      ...repeatedReferences(content, pointer),
-    ]);
-    if (faults.length === 0) {
-      const references = resolved.map(({ content, pointer }) => ({ ...content, pointer }));
-      faults.push(...(await this.references.faultsIn(tx, scope, references)));
-    }
-    return { contents: resolved.map(({ content }) => content), faults };
+    const references = specs.map(({ spec, pointer }) => ({ ...withIds(spec, servers, skills), pointer }));
+    const faults = references.flatMap((one) => [...unknownNames(one), ...repeatedReferences(one)]);
+    if (faults.length > 0) return { contents: [], faults };
+    const numbered = await this.references.ordinalsIn(tx, scope, references);
+    if (numbered.faults.length > 0) return { contents: [], faults: numbered.faults };
+    const resolved = references.map((one, index) => ({ ...one, skills: numbered.skills[index]! }));
+    return {
+      contents: resolved.map(({ tools, skills: resolvedSkills }, index) =>
+        contentOf({ ...specs[index]!.spec, tools, skills: resolvedSkills }),
+      ),
+      faults: await this.references.faultsIn(tx, scope, resolved),
+    };
   }
 }
 
-/** Returns the content of a spec. A name without a resource becomes an empty id. */
-function contentWithIds(spec: AgentSpec, servers: Ids, skills: Ids): AgentContent {
+/** References with ids, and their place in the app. */
+interface ReferencesWithIds extends PlacedSkills {
+  tools: AgentTool[];
+}
+
+/** Returns the references of a spec with ids. A name without a resource becomes an empty id. */
+function withIds(spec: AgentSpec, servers: Ids, skills: Ids): Omit<ReferencesWithIds, 'pointer'> {
   const idOf = (ids: Ids, name: string | null | undefined, id: string | null | undefined): string =>
     (name == null ? id : ids.get(name)) ?? '';
-  return contentOf({
-    ...spec,
+  return {
     tools: (spec.tools ?? []).map(({ server, server_id, tool_name }) => ({
       server_id: idOf(servers, server, server_id),
       tool_name,
@@ -70,10 +73,10 @@ function contentWithIds(spec: AgentSpec, servers: Ids, skills: Ids): AgentConten
       skill_id: idOf(skills, skill, skill_id),
       version_ordinal: version_ordinal ?? null,
     })),
-  });
+  };
 }
 
-const unknownNames = ({ tools, skills }: AgentContent, pointer: string): Fault[] => [
+const unknownNames = ({ tools, skills, pointer }: ReferencesWithIds): Fault[] => [
   ...tools.flatMap(({ server_id }, index) =>
     server_id === '' ? { pointer: `${pointer}/tools/${index}/server`, detail: UNKNOWN } : [],
   ),
@@ -86,7 +89,7 @@ const unknownNames = ({ tools, skills }: AgentContent, pointer: string): Fault[]
  * Returns references to the same tool or skill, one by name and one by id, which are known only after names are
  * resolved. They are faults because patching the agent with its own members would fail.
  */
-const repeatedReferences = ({ tools, skills }: AgentContent, pointer: string): Fault[] => [
+const repeatedReferences = ({ tools, skills, pointer }: ReferencesWithIds): Fault[] => [
   ...repeatedKeys(
     tools.map(({ server_id, tool_name }) => server_id && JSON.stringify([server_id, tool_name])),
     `${pointer}/tools`,

@@ -1,4 +1,5 @@
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
+import type { VersionName } from '../../resources';
 import { AgentFieldsDto, SKILLS_MAX, TOOLS_MAX } from '../agents/agent-fields.dto';
 
 /** A reference to a tool. Names its server by name, declared or registered, or by id. */
@@ -8,11 +9,11 @@ export interface DeclaredTool {
   tool_name: string;
 }
 
-/** A reference to a skill, by its name or by its id. */
+/** A reference to a skill, by its name or by its id. A label of a version is resolved by each reconcile. */
 export interface DeclaredSkill {
   skill?: string | null;
   skill_id?: string | null;
-  version_ordinal?: number | null;
+  version_ordinal?: VersionName | null;
 }
 
 /** The spec of a declared agent. `specFaults` checks its references, because class-validator is slow for many. */

@@ -1,6 +1,6 @@
 import { isJsonObject, pointerToken, toRawJson, unknownDetail } from '#platform/json';
 import type { FieldError } from '#platform/problem';
-import { type Declared, faultsInSpec } from '../../resources';
+import { type Declared, faultsInSpec, isVersionName, VERSION_NAME_RULE } from '../../resources';
 import { cardFaults } from '../agents/agent-card';
 import { AgentSpecDto } from './agent-spec.dto';
 
@@ -19,10 +19,7 @@ const isText: Check = (value) =>
     ? null
     : 'must be a string of 1 to 255 characters';
 
-const isOrdinal: Check = (value) =>
-  Number.isInteger(value) && (value as number) >= 1 && (value as number) < 2 ** 31
-    ? null
-    : `must be an integer from 1 to ${2 ** 31 - 1}`;
+const isVersion: Check = (value) => (isVersionName(value) ? null : VERSION_NAME_RULE);
 
 const optional =
   (check: Check): Check =>
@@ -53,7 +50,7 @@ const SKILL: Form = {
   checks: new Map([
     ['skill', optional(isText)],
     ['skill_id', optional(isText)],
-    ['version_ordinal', optional(isOrdinal)],
+    ['version_ordinal', optional(isVersion)],
   ]),
   key: ['skill', 'skill_id'],
 };

@@ -10,10 +10,17 @@ import {
   IsImmutable,
   IsOptionalText,
   IsText,
-  IsWholeNumber,
 } from '#platform/http';
 import { BY_CHANGE, NamedListQueryDto, PageOf, SortedBy } from '#platform/paging';
-import { IsFilter, IsName, MetadataBodyDto, MetadataPatchDto, PlacedDto, ORDINAL_MAX } from '../../resources';
+import {
+  IsFilter,
+  IsName,
+  IsVersionName,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  PlacedDto,
+  type VersionName,
+} from '../../resources';
 import { SESSION_STATUSES, type SessionStatus } from './session.entity';
 
 const PROMPT_MAX = 1_000_000;
@@ -28,10 +35,13 @@ export class CreateSessionDto extends MetadataBodyDto {
   @IsName()
   title?: string | null;
 
-  /** The version of the agent that the session is pinned to. Defaults to the newest. */
+  /**
+   * The version of the agent to pin the session to: its number, a label, or `latest`, which is the default. A label that moves
+   * later changes nothing.
+   */
   @IsOptional()
-  @IsWholeNumber({ minimum: 1, maximum: ORDINAL_MAX, format: 'int32', nullable: true, required: false })
-  version_ordinal?: number | null;
+  @IsVersionName()
+  version_ordinal?: VersionName | null;
 }
 
 /** A merge patch (RFC 7396). */

@@ -9,6 +9,8 @@ import { orNotFound, problem } from '#platform/problem';
 import {
   type AnyOf,
   checkLive,
+  LATEST,
+  ordinalOf,
   OrgResourceService,
   readable,
   type ResourceAction,
@@ -16,6 +18,7 @@ import {
   ResourceKit,
   stamps,
   narrowScope,
+  type VersionName,
 } from '../../resources';
 import { WorkspaceMasking } from '../../registry';
 import { SessionService, type SessionTraceListQueryDto, type ScoredTraceDto } from '../../telemetry';
@@ -76,8 +79,8 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
       const agent = this.kit.access.admit(scope, locked, 'agent', agentId, SESSION_WRITERS);
       checkLive(agent, 'agent');
       await this.kit.access.holdOpen(tx, scope, agent.workspace_id);
-      await this.checkVersion(tx, scope, agent, dto.version_ordinal);
-      const row = await this.insert(tx, scope, newSession(scope, agent, dto));
+      const ordinal = await this.pinnedVersion(tx, scope, agent, dto.version_ordinal ?? LATEST);
+      const row = await this.insert(tx, scope, newSession(scope, agent, ordinal, dto));
       await this.messages.insertFirst(tx, row);
       return this.versioned(row);
     });
@@ -165,15 +168,19 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   /** Sessions have no archive route that must come first. */
   protected override checkDeletable(): void {}
 
-  /** Throws 400 for a version that the agent does not have. */
-  private async checkVersion(
+  /** Returns the number of the version that a name means. Throws 400 for a version that the agent does not have. */
+  private async pinnedVersion(
     tx: Tx,
     scope: OrgScope,
-    { agent_id, version_ordinal: newest }: AgentEntity,
-    ordinal: number | null | undefined,
-  ): Promise<void> {
-    if (ordinal == null || ordinal === newest) return;
-    if (await this.agents.versions.find(scope.orgKey, agent_id, ordinal, tx)) return;
+    agent: AgentEntity,
+    version: VersionName,
+  ): Promise<number> {
+    const { agent_id, version_ordinal: newest } = agent;
+    const ordinal = ordinalOf(agent, version);
+    if (ordinal === newest) return ordinal;
+    if (ordinal !== null && (await this.agents.versions.find(scope.orgKey, agent_id, ordinal, tx))) {
+      return ordinal;
+    }
     const detail = `is not a version of the agent. The newest version is ${newest}.`;
     throw problem.invalidField('/version_ordinal', detail);
   }
@@ -198,7 +205,12 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
 
 const agentVersionOf = ({ agent_id: id, version_ordinal: ordinal }: AgentSessionEntity) => ({ id, ordinal });
 
-function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto): AgentSessionEntity {
+function newSession(
+  scope: OrgScope,
+  agent: AgentEntity,
+  version_ordinal: number,
+  dto: CreateSessionDto,
+): AgentSessionEntity {
   const stamped = stamps(scope);
   return {
     ...stamped,
@@ -206,7 +218,7 @@ function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto):
     org_id: scope.orgId,
     workspace_id: agent.workspace_id,
     agent_id: agent.agent_id,
-    version_ordinal: dto.version_ordinal ?? agent.version_ordinal,
+    version_ordinal,
     title: dto.title ?? null,
     prompt: dto.prompt,
     session_status: 'active',

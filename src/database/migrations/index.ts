@@ -20,6 +20,7 @@ import { Store1795824000017 } from './1795824000017-store';
 import { McpEndpoint1795824000018 } from './1795824000018-mcp-endpoint';
 import { SKILL_ROOT_ARCHIVES } from './1796063875152-skill-root-archives';
 import { AGENT_CARDS } from './1796063875151-agent-cards';
+import { LABELS } from './1796063952588-labels';
 
 /** Create the schema in an empty database: one for each area or part, from the lowest floor up. */
 export const BASELINES = [
@@ -45,4 +46,4 @@ export const BASELINES = [
 ];
 
 /** The changes since the baselines, in the order in which they run. To change the schema, add a migration at the end. */
-export const MIGRATIONS: readonly Migration[] = [AGENT_CARDS, SKILL_ROOT_ARCHIVES];
+export const MIGRATIONS: readonly Migration[] = [AGENT_CARDS, SKILL_ROOT_ARCHIVES, LABELS];

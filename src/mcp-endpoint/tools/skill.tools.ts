@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { pick } from '../../resources';
+import { LABEL_MAX, LABEL_PATTERN, LATEST, pick, type VersionName } from '../../resources';
 import { SkillListQueryDto, SkillService } from '../../skills';
 import { LIST_OFFSET_INPUT, listTool, membersOf, NEXT_LIST_OFFSET, partOfLists } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, pageOfString, READ_BYTES } from './text-pages';
@@ -7,10 +7,18 @@ import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } fr
 
 interface GetArguments {
   skill_id: string;
-  version_ordinal?: number;
+  version_ordinal?: VersionName;
   offset?: number;
   list_offset?: number;
 }
+
+const VERSION_NAME_INPUT = {
+  ...VERSION_INPUT,
+  type: ['integer', 'string'],
+  maxLength: LABEL_MAX,
+  pattern: LABEL_PATTERN.source,
+  description: 'A number, a label such as production, or latest. Default: the newest version.',
+};
 
 const SKILL = { skill_id: STRING, name: STRING, description: STRING, version_ordinal: INTEGER };
 
@@ -37,7 +45,7 @@ export class SkillTools {
         'Returns the instructions of a skill (its SKILL.md) and the list of its files. Follow the instructions when you do the task. Call read_skill_file for a file that they mention.',
       input: {
         skill_id: { ...ID, description: 'From list_skills, search_registry or get_agent.' },
-        version_ordinal: VERSION_INPUT,
+        version_ordinal: VERSION_NAME_INPUT,
         ...OFFSET_INPUT,
         ...LIST_OFFSET_INPUT,
       },
@@ -54,9 +62,8 @@ export class SkillTools {
         next_list_offset: NEXT_LIST_OFFSET,
       },
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { skill_id, version_ordinal, offset = 0, list_offset } }) => {
-        const ordinal = version_ordinal ?? (await this.skills.get(scope, skill_id)).view.version_ordinal;
-        const { view } = await this.skills.getVersion(scope, skill_id, ordinal);
+      run: async ({ scope, args: { skill_id, version_ordinal = LATEST, offset = 0, list_offset } }) => {
+        const { view } = await this.skills.getVersion(scope, skill_id, version_ordinal);
         const { text, next_offset } = pageOfString(view.instructions, offset);
         return {
           ...membersOf(view, SKILL),
@@ -84,7 +91,7 @@ export class SkillTools {
           maxLength: 1024,
           description: 'A path from get_skill, such as references/api.md.',
         },
-        version_ordinal: VERSION_INPUT,
+        version_ordinal: VERSION_NAME_INPUT,
         ...OFFSET_INPUT,
       },
       required: ['skill_id', 'path'],
@@ -102,7 +109,7 @@ export class SkillTools {
         },
       },
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { skill_id, path, version_ordinal, offset = 0 } }) => {
+      run: async ({ scope, args: { skill_id, path, version_ordinal = LATEST, offset = 0 } }) => {
         const part = await this.skills.readFile(scope, skill_id, version_ordinal, path, offset, READ_BYTES);
         const { file, version_ordinal: ordinal } = part;
         const page = pageOfContent(part.bytes, offset, file.size_bytes);

@@ -13,6 +13,7 @@ import {
 import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import {
   IsFilter,
+  IsLabels,
   IsName,
   MetadataBodyDto,
   MetadataPatchDto,
@@ -35,6 +36,11 @@ export class CreateOrgDto extends MetadataBodyDto {
       'owner_user_id must have 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   owner_user_id?: string;
+
+  /** Labels of versions that only admins may set and delete. */
+  @IsOptional()
+  @IsLabels()
+  protected_labels?: string[] | null;
 }
 
 /** A merge patch (RFC 7396). */
@@ -46,6 +52,11 @@ export class PatchOrgDto extends MetadataPatchDto {
   @NotNull()
   @IsName()
   name?: string;
+
+  /** Labels of versions that only admins may set and delete. Replaced whole, and null empties the list. */
+  @IsOptional()
+  @IsLabels()
+  protected_labels?: string[] | null;
 }
 
 /** A merge patch (RFC 7396). */
@@ -73,6 +84,8 @@ export class OrgDto extends OrgResourceDto {
   name!: string;
   @ApiProperty({ enum: STATUSES })
   status!: AccountStatus;
+  /** Labels of versions that only admins may set and delete. */
+  protected_labels!: string[];
   @AnyJsonObject()
   metadata!: object;
 }

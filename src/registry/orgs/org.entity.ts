@@ -18,6 +18,10 @@ export class OrgEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 
+  /** The labels of versions that only admins may change. */
+  @Column('text', { array: true })
+  protected_labels!: string[];
+
   /** Raised by every change. */
   @Column('integer')
   generation!: number;

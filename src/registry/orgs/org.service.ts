@@ -24,7 +24,7 @@ const ORG: ResourceKind<OrgEntity, OrgDto> = {
   id: 'org_id',
   generation: 'generation',
   immutable: ['org_id'],
-  auditedFields: ['name', 'status'],
+  auditedFields: ['name', 'status', 'protected_labels'],
   createdFields: ['name'],
   toView: toOrgDto,
 };
@@ -55,13 +55,14 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
   add(
     tx: Tx,
     scope: OrgScope,
-    { name, metadata }: Pick<CreateOrgDto, 'name' | 'metadata'>,
+    { name, metadata, protected_labels }: Pick<CreateOrgDto, 'name' | 'metadata' | 'protected_labels'>,
   ): Promise<OrgEntity> {
     return this.insert(tx, scope, {
       ...stamps(scope),
       org_id: scope.orgId,
       name,
       status: 'active',
+      protected_labels: distinct(protected_labels),
       metadata: toRawJson(metadata ?? {}),
       generation: 1,
     });
@@ -75,7 +76,12 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
     return this.change(scope, scope.orgId, dto, ifMatch, async (row, tx) => {
       const status = dto instanceof PatchAnyOrgDto ? dto.status : undefined;
       if (status === 'active') await this.kit.erasures.checkNotErasing(tx, scope, 'org', null, scope.orgId);
-      return { name: dto.name, metadata: patchMetadata(row.metadata, dto.metadata), status };
+      return {
+        name: dto.name,
+        protected_labels: dto.protected_labels === undefined ? undefined : distinct(dto.protected_labels),
+        metadata: patchMetadata(row.metadata, dto.metadata),
+        status,
+      };
     });
   }
 
@@ -88,3 +94,5 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
     });
   }
 }
+
+const distinct = (labels: readonly string[] | null | undefined): string[] => [...new Set(labels)];

@@ -26,11 +26,13 @@ export const newOwned = (scope: OrgScope, workspaceId: string, owner?: OwningApp
 });
 
 /**
- * Returns the `sync_state` that follows from a change of a resource: `drifted` if an app owns it. Archiving and restoring do
- * not change the state. Use it as `ResourceKind.derived`.
+ * Returns the `sync_state` that follows from a change of a resource: `drifted` if an app owns it. Archiving, restoring and
+ * moving labels do not change the state. Use it as `ResourceKind.derived`.
  */
 export const markDrifted = <Row extends { app_id: string | null; sync_state: SyncState }>(
   row: Row,
   changed: Partial<Row>,
 ): Partial<Row> =>
-  (row.app_id === null || 'archived_at' in changed ? {} : { sync_state: 'drifted' }) as Partial<Row>;
+  (row.app_id === null || 'archived_at' in changed || 'labels' in changed
+    ? {}
+    : { sync_state: 'drifted' }) as Partial<Row>;

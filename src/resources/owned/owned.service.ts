@@ -1,5 +1,5 @@
 import type { OrgScope, Scope } from '#platform/auth';
-import type { Tx } from '#platform/db';
+import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, Versioned } from '#platform/http';
 import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
@@ -15,17 +15,18 @@ import type { Deletion, ResourceKit } from '../resource.service';
 import type { OwnedListQueryDto } from './owned.dto';
 import type { OwnedEntity } from './owned.entity';
 import type { OwnedRepository } from './owned.repository';
+import type { VersionName } from './version-name';
 
 /** Base for resources with versions that apps can declare and the store publishes. */
 export abstract class OwnedService<
   Row extends OwnedEntity,
   View,
-  VersionRow,
+  VersionRow extends { version_ordinal: number },
   VersionView,
 > extends OrgResourceService<Row, View> {
   protected constructor(
     kit: ResourceKit,
-    private readonly owned: OwnedRepository<Row, VersionRow>,
+    protected readonly owned: OwnedRepository<Row, VersionRow>,
     kind: ResourceKind<Row, View>,
     private readonly toVersionView: (row: VersionRow) => VersionView,
   ) {
@@ -41,31 +42,46 @@ export abstract class OwnedService<
     return toPage(await this.owned.versions.list(scope.orgKey, id, query), this.toVersionView);
   }
 
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<VersionView>> {
-    return new Versioned(this.toVersionView(await this.findVersion(scope, id, ordinal)), ordinal);
+  async getVersion(scope: OrgScope, id: string, version: VersionName): Promise<Versioned<VersionView>> {
+    const row = await this.findVersion(scope, id, version);
+    return new Versioned(this.toVersionView(row), row.version_ordinal);
   }
 
   /**
    * Deletes a version other than the newest one, also of an archived resource. Throws 404, 403, 412 for an `If-Match` other than
    * the version's ETag, and 409 for the newest version and for one that something refers to, unless `force` is set.
    */
-  deleteVersion(scope: OrgScope, id: string, ordinal: number, { force, ifMatch }: Deletion): Promise<void> {
+  deleteVersion(scope: OrgScope, id: string, named: VersionName, how: Deletion): Promise<void> {
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'delete');
-      const noun = `${this.kind.noun} version`;
-      const found = await this.owned.versions.find(scope.orgKey, id, ordinal, tx);
-      const version = orNotFound(found, noun, String(ordinal));
-      checkIfMatch(ifMatch, ordinal);
+      const version = await this.versionOf(scope, row, named, tx);
+      const ordinal = version.version_ordinal;
+      checkIfMatch(how.ifMatch, ordinal);
       if (ordinal === row.version_ordinal) {
         throw problem.conflict(
           `This is the newest version. Create another version first, or delete the ${this.kind.noun}.`,
         );
       }
-      if (!force) await this.kit.references.checkUnused(tx, scope, noun, id, ordinal);
+      await this.releaseVersion(tx, scope, row, ordinal, how);
       await this.onDeleteVersion(tx, scope, version);
       await this.owned.versions.delete(tx, scope.orgKey, id, ordinal);
       await this.record(tx, scope, row, 'update', [{ member: 'versions', before: ordinal }]);
     });
+  }
+
+  /**
+   * Hook for what refers to a version that is deleted: throws 409, or removes it if `force` is set. By default, the references
+   * stay.
+   */
+  protected async releaseVersion(
+    tx: Tx,
+    scope: OrgScope,
+    row: Row,
+    ordinal: number,
+    { force }: Deletion,
+  ): Promise<void> {
+    if (force) return;
+    await this.kit.references.checkUnused(tx, scope, `${this.kind.noun} version`, this.idOf(row), ordinal);
   }
 
   /** Hook for what goes with a deleted version, besides rows whose foreign keys cascade. Called before its row is deleted. */
@@ -83,10 +99,25 @@ export abstract class OwnedService<
   }
 
   /** Returns the row of a version that the caller may read. Throws 404. */
-  protected async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<VersionRow> {
-    await this.find(scope, id);
-    const row = await this.owned.versions.find(scope.orgKey, id, ordinal);
-    return orNotFound(row, `${this.kind.noun} version`, String(ordinal));
+  protected async findVersion(scope: OrgScope, id: string, version: VersionName): Promise<VersionRow> {
+    return this.versionOf(scope, await this.find(scope, id), version);
+  }
+
+  /** Returns the number of the version that a name means, or null. Only resources with labels have names besides numbers. */
+  protected ordinalOf(_row: Row, version: VersionName): number | null {
+    return typeof version === 'number' ? version : null;
+  }
+
+  private async versionOf(
+    scope: OrgScope,
+    row: Row,
+    version: VersionName,
+    on?: SqlExecutor,
+  ): Promise<VersionRow> {
+    const ordinal = this.ordinalOf(row, version);
+    const found =
+      ordinal === null ? null : await this.owned.versions.find(scope.orgKey, this.idOf(row), ordinal, on);
+    return orNotFound(found, `${this.kind.noun} version`, String(version));
   }
 
   /**

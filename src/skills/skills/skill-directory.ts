@@ -31,7 +31,10 @@ export class SkillDirectory {
   }
 
   /** Returns the indexes of references to skills or versions that were deleted. */
-  missing(scope: OrgScope, references: readonly SkillReference[]): Promise<Set<number>> {
+  missing(
+    scope: OrgScope,
+    references: readonly { skill_id: string; version_ordinal?: number | null }[],
+  ): Promise<Set<number>> {
     const versions = references.map(({ skill_id: id, version_ordinal: ordinal = null }) => ({ id, ordinal }));
     return this.skills.versions.missing(scope.orgKey, versions);
   }

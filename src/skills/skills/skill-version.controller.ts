@@ -7,14 +7,13 @@ import {
   IfMatch,
   IncomingBody,
   type IncomingRequest,
-  pathNumber,
   type Reply,
   RequestSignal,
   type Versioned,
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { DeleteRoute, DeletionQueryDto } from '../../resources';
+import { DeleteRoute, DeletionQueryDto, pathVersion, TakesVersionName } from '../../resources';
 import { SkillUploadQueryDto } from './skill.dto';
 import { SkillUploadService } from './skill-upload.service';
 import {
@@ -89,35 +88,38 @@ export class SkillVersionController {
 
   /** Get a version of a skill with its files */
   @Get(':version_ordinal')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: SkillVersionDetailDto })
   get(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Versioned<SkillVersionDetailDto>> {
-    return this.skills.getVersion(scope, id, pathNumber(ordinal, KIND));
+    return this.skills.getVersion(scope, id, pathVersion(version, KIND));
   }
 
   /**
    * Delete a version of a skill
    *
-   * @remarks Not the newest version (409).
+   * @remarks Returns 409 for the newest version, and for one with labels. `force=true` also deletes the labels.
    */
   @DeleteRoute(':version_ordinal')
+  @TakesVersionName()
   @HttpCode(204)
   delete(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
     @Query() { force }: DeletionQueryDto,
     @IfMatch() ifMatch?: string,
   ): Promise<void> {
-    return this.skills.deleteVersion(scope, id, pathNumber(ordinal, KIND), { force, ifMatch });
+    return this.skills.deleteVersion(scope, id, pathVersion(version, KIND), { force, ifMatch });
   }
 
   /** Get the SKILL.md of a version */
   @Get(':version_ordinal/SKILL.md')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({
     description: 'The file as it was uploaded.',
@@ -127,13 +129,14 @@ export class SkillVersionController {
   getSkillMd(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Reply> {
-    return this.skills.getSkillMd(scope, id, pathNumber(ordinal, KIND));
+    return this.skills.getSkillMd(scope, id, pathVersion(version, KIND));
   }
 
   /** Download the files of a version as a zip archive with SKILL.md at its root */
   @Get(':version_ordinal/archive')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({
     description:
@@ -144,13 +147,14 @@ export class SkillVersionController {
   getArchive(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Reply> {
-    return this.skills.getArchive(scope, id, pathNumber(ordinal, KIND));
+    return this.skills.getArchive(scope, id, pathVersion(version, KIND));
   }
 
   /** Download the files of a version as a zip archive */
   @Get(':version_ordinal/content')
+  @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({
     description:
@@ -161,8 +165,8 @@ export class SkillVersionController {
   getContent(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @Param('version_ordinal') ordinal: string,
+    @Param('version_ordinal') version: string,
   ): Promise<Reply> {
-    return this.skills.getContent(scope, id, pathNumber(ordinal, KIND));
+    return this.skills.getContent(scope, id, pathVersion(version, KIND));
   }
 }

@@ -12,7 +12,7 @@ import {
   changedColumns,
   createdChanges,
   documentOf,
-  newOwned,
+  newLabelled,
   type OwningApp,
   pick,
   type SearchDocument,
@@ -133,7 +133,7 @@ export const newSkill = (
   content: SkillContent,
   owner?: OwningApp,
 ): SkillEntity => ({
-  ...newOwned(scope, workspaceId, owner),
+  ...newLabelled(scope, workspaceId, owner),
   skill_id: newId('skl'),
   ...columnsOf(content),
 });

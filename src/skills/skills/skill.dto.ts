@@ -2,7 +2,7 @@ import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swa
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { PageOf } from '#platform/paging';
-import { IsFilter, OwnedDto, OwnedListQueryDto } from '../../resources';
+import { IsFilter, LabelledDto, type Labels, OwnedListQueryDto, sortedLabels } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
 
 @ReadOnlyMembersOf(() => SkillDto)
@@ -59,7 +59,7 @@ export class SkillListQueryDto extends OwnedListQueryDto {
 }
 
 /** A directory with a SKILL.md, with the content of its newest version. */
-export class SkillDto extends OwnedDto {
+export class SkillDto extends LabelledDto {
   skill_id!: string;
   description!: string;
   /** The Markdown after the frontmatter of SKILL.md. */
@@ -86,4 +86,6 @@ export class SkillDto extends OwnedDto {
 
 export class SkillPageDto extends PageOf(SkillDto) {}
 
-export const toSkillDto = viewOf(SkillDto);
+export const toSkillDto = viewOf(SkillDto, ({ labels }: { labels: Labels }) => ({
+  labels: sortedLabels(labels),
+}));

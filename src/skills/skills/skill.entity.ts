@@ -1,11 +1,11 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { OwnedEntity } from '../../resources';
+import { LabelledEntity } from '../../resources';
 
 /** A directory with a SKILL.md, with the content of its newest version. */
 @Entity('skills')
-export class SkillEntity extends OwnedEntity {
+export class SkillEntity extends LabelledEntity {
   @PrimaryColumn('text')
   skill_id!: string;
 

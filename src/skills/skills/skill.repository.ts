@@ -2,7 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { BulkColumns, Database, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { BY_NAME, listPage } from '#platform/paging';
-import { type ComparedRow, OWNED_READERS, OwnedRepository, whereReadable } from '../../resources';
+import {
+  type ComparedRow,
+  LATEST,
+  OWNED_READERS,
+  OwnedRepository,
+  type VersionName,
+  whereReadable,
+} from '../../resources';
 import { SKILL_MD, type SkillFile } from '../format/skill-files';
 import { CONTENT_FIELDS, SkillEntity, type SkillVersionRow } from './skill.entity';
 
@@ -30,10 +37,10 @@ const FILE = new BulkColumns<SkillFileRow>([
   { name: 'size_bytes', type: 'int8', value: (row) => row.size_bytes },
 ]);
 
-/** A reference to a version of a skill, by default the newest. */
+/** A reference to a version of a skill by its number or a label, by default the newest. */
 export interface SkillReference {
   skill_id: string;
-  version_ordinal?: number | null;
+  version_ordinal?: VersionName | null;
 }
 
 /** The version that a reference resolves to. */
@@ -75,6 +82,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
       versions: 'skill_versions',
       id: 'skill_id',
       content: CONTENT_FIELDS,
+      others: ['labels'],
       ownVersionColumns: ['archive_sha256', 'archive_bytes', 'root_archive_sha256', 'root_archive_bytes'],
       compared: 'source_digest',
     });
@@ -212,18 +220,21 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     references: readonly SkillReference[],
   ): Promise<(ResolvedSkill & { index: number })[]> {
     const ids = references.map(({ skill_id }) => skill_id);
-    const ordinals = references.map(({ version_ordinal }) => version_ordinal ?? null);
+    const versions = references.map(({ version_ordinal }) => version_ordinal ?? LATEST);
+    const ordinals = versions.map((one) => (typeof one === 'number' ? one : null));
+    const labels = versions.map((one) => (typeof one === 'number' || one === LATEST ? null : one));
     return on.query(
       sql`WITH refs AS MATERIALIZED (
-          SELECT * FROM unnest(${ids}::text[], ${ordinals}::int[])
-            WITH ORDINALITY AS refs(skill_id, version_ordinal, place)
+          SELECT * FROM unnest(${ids}::text[], ${ordinals}::int[], ${labels}::text[])
+            WITH ORDINALITY AS refs(skill_id, version_ordinal, label, place)
         )
         SELECT refs.place - 1 AS index, s.skill_id, s.name, v.version_ordinal, v.source_digest
         FROM refs
         JOIN skills s ON s.skill_id = refs.skill_id AND s.workspace_id = ${scope.workspaceId}
           AND s.archived_at IS NULL
         JOIN skill_versions v ON v.skill_id = s.skill_id
-          AND v.version_ordinal = coalesce(refs.version_ordinal, s.version_ordinal)
+          AND v.version_ordinal = CASE WHEN refs.label IS NULL
+            THEN coalesce(refs.version_ordinal, s.version_ordinal) ELSE (s.labels ->> refs.label)::int END
         ORDER BY s.skill_id FOR KEY SHARE OF s`,
     );
   }

@@ -9,10 +9,11 @@ import {
   type CopySource,
   type InstalledArtifact,
   installedArtifact,
+  LabelledService,
   OWNED_READERS,
-  OwnedService,
   type ResourceKind,
   ResourceKit,
+  type VersionName,
   withUniqueName,
 } from '../../resources';
 import { type ArchiveDigest, SkillContents } from '../content/skill-contents';
@@ -58,7 +59,7 @@ export interface SkillFilePart {
 
 /** Skills and their versions. Each change of a skill creates a version. */
 @Injectable()
-export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersionRow, SkillVersionDto> {
+export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVersionRow, SkillVersionDto> {
   constructor(
     kit: ResourceKit,
     private readonly skills: SkillRepository,
@@ -167,15 +168,17 @@ export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersi
   override async getVersion(
     scope: OrgScope,
     id: string,
-    ordinal: number,
+    version: VersionName,
   ): Promise<Versioned<SkillVersionDetailDto>> {
-    const row = await this.findVersion(scope, id, ordinal);
+    const row = await this.findVersion(scope, id, version);
+    const { version_ordinal: ordinal } = row;
     return new Versioned(toSkillVersionDetailDto(row, await this.skills.files(scope, id, ordinal)), ordinal);
   }
 
   /** Streams the files of a version as a zip archive. The bytes are the same each time. */
-  async getContent(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
-    const row = await this.findVersion(scope, id, ordinal);
+  async getContent(scope: OrgScope, id: string, version: VersionName): Promise<Reply> {
+    const row = await this.findVersion(scope, id, version);
+    const { version_ordinal: ordinal } = row;
     const files = await this.skills.files(scope, id, ordinal);
     return streamed(this.contents.archive(scope, row.name, files), {
       type: ZIP_MEDIA,
@@ -186,10 +189,10 @@ export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersi
   }
 
   /** Streams the zip archive of a version with `SKILL.md` at its root. */
-  async getArchive(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
-    const row = await this.findVersion(scope, id, ordinal);
+  async getArchive(scope: OrgScope, id: string, version: VersionName): Promise<Reply> {
+    const row = await this.findVersion(scope, id, version);
+    const { version_ordinal: ordinal, root_archive_sha256: sha256, root_archive_bytes: bytes } = row;
     const files = await this.skills.files(scope, id, ordinal);
-    const { root_archive_sha256: sha256, root_archive_bytes: bytes } = row;
     const archive =
       sha256 === null || bytes === null
         ? await this.rootArchive(scope, id, ordinal, files)
@@ -203,8 +206,8 @@ export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersi
   }
 
   /** Streams the `SKILL.md` of a version. */
-  async getSkillMd(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
-    await this.findVersion(scope, id, ordinal);
+  async getSkillMd(scope: OrgScope, id: string, version: VersionName): Promise<Reply> {
+    const { version_ordinal: ordinal } = await this.findVersion(scope, id, version);
     const files = await this.skills.files(scope, id, ordinal);
     const file = files.find(({ path }) => path === SKILL_MD)!;
     return streamed(this.contents.reader(this.kit.database, scope, [file])(file), {
@@ -288,19 +291,17 @@ export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersi
   /**
    * Reads a part of a file. Errors: 404.
    *
-   * @param ordinal the version. Defaults to the newest
    * @param length the maximum number of bytes to read into memory
    */
   async readFile(
     scope: OrgScope,
     id: string,
-    ordinal: number | undefined,
+    version: VersionName,
     path: string,
     offset: number,
     length: number,
   ): Promise<SkillFilePart> {
-    const version_ordinal = ordinal ?? (await this.find(scope, id)).version_ordinal;
-    await this.findVersion(scope, id, version_ordinal);
+    const { version_ordinal } = await this.findVersion(scope, id, version);
     const files = await this.skills.files(scope, id, version_ordinal);
     const file = files.find((one) => one.path === path);
     if (!file)

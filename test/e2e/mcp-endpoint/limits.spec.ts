@@ -215,10 +215,11 @@ describe('a result of the MCP endpoint', () => {
     await editor.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'second' });
     const instructionsOf = async (args: object) =>
       (await on.result('get_skill', { skill_id, ...args })).instructions;
-    expect([await instructionsOf({}), await instructionsOf({ version_ordinal: 1 })]).toEqual([
-      'second',
-      'first',
-    ]);
+    await editor.put(`/skill/v1/skills/${skill_id}/labels/stable`, { version_ordinal: 1 });
+    const versions = [1, 2, 'stable', 'latest'].map((version_ordinal) => ({ version_ordinal }));
+    const read = [];
+    for (const args of [{}, ...versions]) read.push(await instructionsOf(args));
+    expect(read).toEqual(['second', 'first', 'second', 'first', 'second']);
     expect((await on.problem('get_skill', { skill_id, version_ordinal: 3 })).code).toBe('not_found');
   });
 });

@@ -25,6 +25,8 @@ export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
   'POST /skill/v1/skills/{skill_id}/archive': NOTHING,
   'POST /skill/v1/skills/{skill_id}/restore': NOTHING,
   'DELETE /skill/v1/skills/{skill_id}': NOTHING,
+  'PUT /skill/v1/skills/{skill_id}/labels/{label}': { bodies: () => [{ version_ordinal: 1 }] },
+  'DELETE /skill/v1/skills/{skill_id}/labels/{label}': NOTHING,
   'DELETE /skill/v1/skills/{skill_id}/versions/{version_ordinal}': NOTHING,
   'POST /skill/v1/skills/{skill_id}/versions': {
     bodies: () => [{ description: 'x', instructions: 'taken over' }],
@@ -82,6 +84,8 @@ export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
   'POST /agent/v1/agents/{agent_id}/archive': NOTHING,
   'POST /agent/v1/agents/{agent_id}/restore': NOTHING,
   'DELETE /agent/v1/agents/{agent_id}': NOTHING,
+  'PUT /agent/v1/agents/{agent_id}/labels/{label}': { bodies: () => [{ version_ordinal: 1 }] },
+  'DELETE /agent/v1/agents/{agent_id}/labels/{label}': NOTHING,
   'DELETE /agent/v1/agents/{agent_id}/versions/{version_ordinal}': NOTHING,
   'GET /agent/v1/agents/{agent_id}/versions': NOTHING,
   'GET /agent/v1/agents/{agent_id}/versions/{version_ordinal}': NOTHING,

@@ -21,6 +21,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
     version_from: '1',
     version_to: '1',
     version_name: 'latest',
+    label: `${marker}-label`,
     // a path below the base URL of a registered API
     path: 'orders',
   };
@@ -58,6 +59,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   await create(`/file/v1/files?${file.toString()}`, Buffer.from(text('bytes')), 'file_id');
   const skill = { ...of, name: `${marker}-skill`, description: text('skill'), instructions: text('how') };
   await create('/skill/v1/skills', skill, 'skill_id');
+  await by.put(`/skill/v1/skills/${ids.skill_id}/labels/${ids.label}`, { version_ordinal: 1 });
   const tools = [{ name: `${marker}_tool`, description: text('tool'), input_schema: { type: 'object' } }];
   const server = { ...of, name: text('server'), url: `https://${marker}.invalid/mcp`, tools };
   await create('/mcp/v1/servers', server, 'server_id');
@@ -82,6 +84,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
     skills: [{ skill_id: ids.skill_id }],
   };
   await create('/agent/v1/agents', agent, 'agent_id');
+  await by.put(`/agent/v1/agents/${ids.agent_id}/labels/${ids.label}`, { version_ordinal: 1 });
   await create(`/agent/v1/agents/${ids.agent_id}/sessions`, { prompt: text('prompt') }, 'session_id');
   const message = { role: 'assistant', content: text('answer') };
   await create(`/agent/v1/sessions/${ids.session_id}/messages`, message, 'message_id');
