@@ -73,6 +73,12 @@ export interface ResourceRows<S, Row extends ResourceRow> {
     workspaceId?: string,
     on?: SqlExecutor,
   ): Promise<Row | null>;
+  liveIds(
+    scope: S,
+    column: keyof Row & string,
+    values: readonly string[],
+    workspaceId?: string,
+  ): Promise<Map<string, string>>;
   /** Stores the current state of resources as their newest version. */
   keepVersions?(tx: Tx, scope: S, ids: readonly string[]): Promise<void>;
 }

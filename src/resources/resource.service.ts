@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
+import { ID_PREFIXES, isId } from '#platform/ids';
 import { type Page, type RowPage, toPage } from '#platform/paging';
 import { orNotFound, Problem, problem } from '#platform/problem';
 import { AllowedKinds } from './access/allowed-kinds';
@@ -68,6 +69,19 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   /** Returns the row of a resource that the caller may read. Throws 404. */
   async find(scope: S, id: string): Promise<Row> {
     return this.readable(scope, await this.rows.find(scope, id), id);
+  }
+
+  /**
+   * Returns the ids of resources that a body refers to by id or name, in the same order. A well-formed id is an id, anything
+   * else is the name of a live resource. A name that no resource has stays, so that the look-up of the ids reports it.
+   *
+   * @param workspaceId the workspace of the names, on routes without the workspace header
+   */
+  async idsOf(scope: S, references: readonly string[], workspaceId?: string): Promise<string[]> {
+    const { id, unique } = this.kind;
+    const names = references.filter((reference) => !isId(ID_PREFIXES[id]!, reference));
+    const ids = await this.rows.liveIds(scope, unique!.field, [...new Set(names)], workspaceId);
+    return references.map((reference) => ids.get(reference) ?? reference);
   }
 
   /**

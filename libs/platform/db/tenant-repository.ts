@@ -75,6 +75,24 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return row ?? null;
   }
 
+  /** Returns the ids of live rows by their values in a column, in one workspace if its id is given. */
+  async liveIds(
+    scope: TenantScope,
+    column: keyof Row & string,
+    values: readonly string[],
+    workspaceId?: string,
+  ): Promise<Map<string, string>> {
+    if (values.length === 0) return new Map();
+    const { table } = this.statements;
+    const inWorkspace = workspaceId === undefined ? empty : sql` AND workspace_id = ${workspaceId}`;
+    const rows = await this.database.query<{ value: string; id: string }>(
+      sql`SELECT ${raw(column)} AS value, ${raw(this.idColumn)} AS id FROM ${raw(table.name)}
+        WHERE ${raw(this.tenantColumn)} = ${this.tenantOf(scope)} AND ${raw(column)} = ANY (${values}::text[])${inWorkspace}
+          AND archived_at IS NULL`,
+    );
+    return new Map(rows.map(({ value, id }) => [value, id]));
+  }
+
   async exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {
     const { table, exists: text } = this.statements;
     const values = [id, this.tenantOf(scope)];
