@@ -31,8 +31,13 @@ import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
  *
  * @param mounted paths that are not routes of Nest. Operations without an access rule describe themselves, except for the
  *   headers of every response
+ * @param names the parameters of paths that take a name
  */
-export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject['paths']): OpenAPIObject {
+export function completeDocument(
+  document: OpenAPIObject,
+  mounted: OpenAPIObject['paths'],
+  names: ReadonlySet<string>,
+): OpenAPIObject {
   const completed = document as unknown as {
     info: Record<string, unknown>;
     jsonSchemaDialect?: string;
@@ -53,6 +58,7 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
       if (mounted[path] && !operation[ACCESS_EXTENSION]) addHeaders(operation.responses);
       else {
         const traits = traitsOf(completed.paths, path, method, operation);
+        describeName(operation, traits, names);
         completeOperation(operation, traits);
         if (traits.workspace === 'required') addWorkspace(operation, schemas);
         const takesEnumeration = takesEnumerated(operation, schemas);
@@ -96,6 +102,24 @@ function addWorkspace({ requestBody }: Operation, schemas: Record<string, Schema
       description: 'The workspace that X-Service-Workspace-Id names.',
     };
   }
+}
+
+/** Describes the parameter of a path that takes a name, and the workspace of the name. See `PathNames`. */
+function describeName(operation: Operation, traits: Traits, names: ReadonlySet<string>): void {
+  const { parameters = [] } = operation;
+  const named = parameters.find((one) => one.in === 'path' && names.has(one.name));
+  if (!named || traits.method === 'delete' || traits.path.endsWith('/restore')) return;
+  named.description ??= 'The id, or `name:` and the name, such as `name:support%20cases`.';
+  if (traits.workspace === 'required' || parameters.some(({ name }) => name === 'workspace_id')) return;
+  const description =
+    'The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access.';
+  parameters.push({
+    name: 'workspace_id',
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  });
 }
 
 /** Schemas of responses that never get more members. */
@@ -269,7 +293,7 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
     [
       workspace === 'optional',
       WORKSPACE_HEADER,
-      'Optional, so that a client can send it with every request. It selects nothing here. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
+      'Optional, so that a client can send it with every request. It selects no resources, except by `name:` in the path. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
     ],
     [
       acceptsIdempotencyKey,

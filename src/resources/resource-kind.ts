@@ -51,6 +51,8 @@ export interface UniqueName<Row> {
   constraint: string;
   field: keyof Row & string;
   within?: 'workspace' | 'organization';
+  /** Whether paths take `name:<name>` instead of the id. */
+  inPaths?: true;
 }
 
 /** The body of a PATCH, as far as the kit reads it. */

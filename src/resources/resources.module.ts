@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SecretsModule } from '#platform/secrets';
+import { PathNames } from '#platform/auth';
 import { AllowedKinds } from './access/allowed-kinds';
+import { NamedPaths } from './access/named-paths';
 import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
@@ -27,7 +29,9 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     ErasureRepository,
     Erasures,
     ErasureSteps,
+    NamedPaths,
     Packagers,
+    { provide: PathNames, useExisting: NamedPaths },
     ReconcileSteps,
     References,
     ResourceKit,
@@ -44,6 +48,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     Erasures,
     ErasureSteps,
     Packagers,
+    PathNames,
     ReconcileSteps,
     References,
     ResourceKit,

@@ -24,6 +24,13 @@ export class NameConflict extends Problem {
   }
 }
 
+/** The resource that has a name was archived or renamed, or another one got the name, while a request used it. */
+export class NameChanged extends Problem {
+  constructor() {
+    super('conflict', 'Other requests are changing which resource has this name. Send the request again.');
+  }
+}
+
 /** Runs a write of a row. Throws `NameTaken` when another resource has its name. */
 export async function withUniqueName<Row extends ResourceRow>(
   kind: Kind<Row>,

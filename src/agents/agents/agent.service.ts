@@ -11,6 +11,7 @@ import {
   markDrifted,
   NamedResources,
   newOwned,
+  type OnConflict,
   OWNED_READERS,
   type OwnedListQueryDto,
   OwnedService,
@@ -25,7 +26,7 @@ import {
   type AgentDto,
   type AgentVersionDto,
   type CreateAgentDto,
-  type PatchAgentDto,
+  PatchAgentDto,
   toAgentDto,
   toAgentVersionDto,
 } from './agent.dto';
@@ -52,7 +53,7 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
   auditedFields: AUDITED_FIELDS,
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: CONTENT_FIELDS },
-  unique: { constraint: 'agents_name', field: 'name' },
+  unique: { constraint: 'agents_name', field: 'name', inPaths: true },
   derived: markDrifted,
   search: { type: 'agent', document: toAgentDocument },
   toView: toAgentDto,
@@ -80,18 +81,25 @@ export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersi
     });
   }
 
-  /** Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace. */
-  create(scope: OrgScope, dto: CreateAgentDto): Promise<Versioned<AgentDto>> {
-    return this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
-      const content = contentOf(dto);
-      await this.references.check(tx, workspace, content);
-      return {
-        ...newOwned(scope, dto.workspace_id),
-        agent_id: newId('agt'),
-        name: dto.name,
-        ...content,
-      };
-    });
+  /**
+   * Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace; those of
+   * `patch`.
+   */
+  create(scope: OrgScope, dto: CreateAgentDto, onConflict?: OnConflict): Promise<Versioned<AgentDto>> {
+    const create = () =>
+      this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
+        const content = contentOf(dto);
+        await this.references.check(tx, workspace, content);
+        return {
+          ...newOwned(scope, dto.workspace_id),
+          agent_id: newId('agt'),
+          name: dto.name,
+          ...content,
+        };
+      });
+    return this.createOr(scope, onConflict, dto, create, PatchAgentDto, (id, patch) =>
+      this.patch(scope, id, patch),
+    );
   }
 
   /** Installs a copy, see `installCopy`. @param content refers to copies in the workspace */
