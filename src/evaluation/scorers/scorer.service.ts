@@ -149,7 +149,9 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     if (dto.definition) {
       // The check may take long, so it runs before the row is locked. The kind of a scorer never changes.
       const row = await this.find(scope, id);
-      if (newDefinition(row, dto.definition))
+      const { scorer_kind = row.scorer_kind } = dto;
+      // another kind is rejected below
+      if (scorer_kind === row.scorer_kind && newDefinition(row, dto.definition))
         await this.checkDefinition(scope, row.scorer_kind, dto.definition, signal);
     }
     return this.change(scope, id, dto, ifMatch, (row) => ({
