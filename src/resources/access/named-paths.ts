@@ -34,6 +34,7 @@ export class NamedPaths extends PathNames {
 
   /** Adds a kind. @param parameter the path parameter with its id */
   add(parameter: string, kind: NamedKind): void {
+    if (this.kinds.has(parameter)) throw new Error(`Two kinds of resources have names for ${parameter}.`);
     this.kinds.set(parameter, kind);
   }
 
