@@ -69,7 +69,7 @@ const CONFLICT_RETRY = {
  * (422).
  */
 export abstract class ResourceService<S extends OrgScope, Row extends ResourceRow, View> {
-  /** Patches for the resource that has the name in them, not for one that had it. */
+  /** Bodies of patches that must only change a resource that still has the name in the body. */
   private readonly patchesByName = new WeakSet<object>();
 
   protected constructor(

@@ -24,7 +24,7 @@ export class NameConflict extends Problem {
   }
 }
 
-/** The resource that has a name was archived or renamed, or another one got the name, while a request used it. */
+/** The 409 for a name that moved between resources while a request looked it up and used it. */
 export class NameChanged extends Problem {
   constructor() {
     super('conflict', 'Other requests are changing which resource has this name. Send the request again.');

@@ -196,8 +196,8 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   const { user, context, method, named } = request;
   // ids of platform principals are unique only within their issuer
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
-  // the operation and its object, independent of the spelling of the path. A name stays the same object, whatever has it,
-  // so that the repeat of a request that renamed or archived the resource is recognized.
+  // the operation and its object, independent of the spelling of the path. A name in the path counts as it was sent, so that
+  // a repeat is recognized even if the first request renamed or archived the resource.
   const identity = [
     issuer,
     user?.orgId,
