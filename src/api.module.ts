@@ -18,6 +18,7 @@ import { McpServersHttpModule } from './mcp-servers';
 import { GatewayEmbeddingsModule, ModelGatewayHttpModule } from './model-gateway';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { ResourcesModule } from './resources';
 import { SkillsHttpModule } from './skills';
 import { StoreHttpModule } from './store';
 import { TelemetryHttpModule } from './telemetry';
@@ -63,7 +64,7 @@ export class ApiModule {
         HeartbeatModule.forRoot(withWorker ? 'standalone' : 'api'),
         JobsModule.forRoot(),
         RateLimitModule.forRoot(!isOnlyProcess),
-        AuthModule.withAccounts(RegistryModule),
+        AuthModule.forRoot(RegistryModule, ResourcesModule),
         HttpModule,
         HealthModule,
         MetricsServerModule,

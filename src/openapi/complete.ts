@@ -31,8 +31,13 @@ import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
  *
  * @param mounted paths that are not routes of Nest. Operations without an access rule describe themselves, except for the
  *   headers of every response
+ * @param names the parameters of paths that take a name
  */
-export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject['paths']): OpenAPIObject {
+export function completeDocument(
+  document: OpenAPIObject,
+  mounted: OpenAPIObject['paths'],
+  names: ReadonlySet<string>,
+): OpenAPIObject {
   const completed = document as unknown as {
     info: Record<string, unknown>;
     jsonSchemaDialect?: string;
@@ -52,7 +57,8 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
       Object.assign(schemas, operation[SCHEMAS_EXTENSION]);
       if (mounted[path] && !operation[ACCESS_EXTENSION]) addHeaders(operation.responses);
       else {
-        const traits = traitsOf(completed.paths, path, method, operation);
+        const traits = traitsOf(completed.paths, path, method, operation, names);
+        if (traits.takesName) describeName(operation, traits, names);
         completeOperation(operation, traits);
         if (traits.workspace === 'required') addWorkspace(operation, schemas);
         const takesEnumeration = takesEnumerated(operation, schemas);
@@ -96,6 +102,25 @@ function addWorkspace({ requestBody }: Operation, schemas: Record<string, Schema
       description: 'The workspace that X-Service-Workspace-Id names.',
     };
   }
+}
+
+/** Describes the parameter of a path that takes a name, and the workspace of the name. See `PathNames`. */
+function describeName(operation: Operation, { workspace }: Traits, names: ReadonlySet<string>): void {
+  const { parameters = [] } = operation;
+  for (const one of parameters) {
+    if (one.in === 'path' && names.has(one.name))
+      one.description ??= 'The id, or `name:` and the name, such as `name:support%20cases`.';
+  }
+  if (workspace === 'required' || parameters.some(({ name }) => name === 'workspace_id')) return;
+  const description =
+    'The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access.';
+  parameters.push({
+    name: 'workspace_id',
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  });
 }
 
 /** Schemas of responses that never get more members. */
@@ -154,6 +179,8 @@ interface Traits extends Omit<ProblemTraits, 'takesEnumeration'> {
   isRead: boolean;
   /** Whether it archives, restores or withdraws. */
   isLifecycle: boolean;
+  /** Whether its path takes the name of a resource instead of its id. */
+  takesName: boolean;
   /** Whether it creates a resource that has an ETag. */
   createsVersioned: boolean;
 }
@@ -163,7 +190,13 @@ const WITHOUT_WORKSPACE = /^\/registry\/v1\/(orgs|me|tokens)\b/;
 
 const LIFECYCLE = /\/(archive|restore|withdraw)$/;
 
-function traitsOf(paths: Paths, path: string, method: Method, operation: Operation): Traits {
+function traitsOf(
+  paths: Paths,
+  path: string,
+  method: Method,
+  operation: Operation,
+  names: ReadonlySet<string>,
+): Traits {
   const isPublic = operation.security === undefined || operation.security.length === 0;
   const workspaceHeader = operation.parameters?.find(({ name }) => name === WORKSPACE_HEADER);
   const declaresIfMatch = operation.parameters?.some(({ name }) => name === 'If-Match') === true;
@@ -190,6 +223,10 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
       : workspaceHeader || isPublic || WITHOUT_WORKSPACE.test(path)
         ? 'none'
         : 'optional',
+    takesName:
+      method !== 'delete' &&
+      !path.endsWith('/restore') &&
+      operation.parameters?.some((one) => one.in === 'path' && names.has(one.name)) === true,
     createsVersioned:
       method === 'post' &&
       Object.entries(paths).some(
@@ -264,12 +301,18 @@ function completeBody(operation: Operation, { method }: Traits): void {
   }
 }
 
-function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace }: Traits): Parameter[] {
+function requestHeaders({
+  method,
+  isLifecycle,
+  acceptsIdempotencyKey,
+  workspace,
+  takesName,
+}: Traits): Parameter[] {
   const headers: [isAccepted: boolean, name: string, description: string][] = [
     [
       workspace === 'optional',
       WORKSPACE_HEADER,
-      'Optional, so that a client can send it with every request. It selects nothing here. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
+      `Optional, so that a client can send it with every request. ${takesName ? 'It only selects the workspace of `name:` in the path.' : 'It selects nothing here.'} Returns 400 for several workspaces, and 403 for a workspace that you cannot access.`,
     ],
     [
       acceptsIdempotencyKey,

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { PathNames } from '#platform/auth';
 import { ProblemDto } from '#platform/problem';
 import { completeDocument } from './complete';
 import { operationIdOf, withPlainSchemaNames } from './names';
@@ -46,5 +47,6 @@ export function buildDocument(
     autoTagControllers: false,
     extraModels: [ProblemDto],
   });
-  return withPlainSchemaNames(completeDocument(generated, mounted));
+  const { parameters } = app.get(PathNames, { strict: false });
+  return withPlainSchemaNames(completeDocument(generated, mounted, parameters));
 }

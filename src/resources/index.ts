@@ -106,16 +106,19 @@ export {
   ReconcileSteps,
 } from './reconcile/reconcile-step';
 export {
+  CreatesNamed,
+  CreationQueryDto,
   DeletionQueryDto,
   DescribedBodyDto,
   DescribedPatchDto,
   MetadataBodyDto,
   MetadataPatchDto,
+  type OnConflict,
   OrgResourceDto,
   PlacedDto,
 } from './resource.dto';
 export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
-export { type Deletion, ResourceKit, ResourceService } from './resource.service';
+export { type CreateBody, type Deletion, ResourceKit, ResourceService } from './resource.service';
 export { DeleteRoute, IF_MATCH, LifecycleController } from './lifecycle.routes';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';

@@ -4,7 +4,7 @@ import type { Versioned } from '#platform/http';
 import type { AnyOf } from './access/any-of';
 import { readable } from './access/workspace-access';
 import type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
-import { type ResourceKit, ResourceService } from './resource.service';
+import { type CreateBody, type ResourceKit, ResourceService } from './resource.service';
 
 /** Base for resources of routes without the workspace header. The caller's roles in the resource's workspace apply. */
 export abstract class OrgResourceService<
@@ -29,6 +29,14 @@ export abstract class OrgResourceService<
     return this.transaction(scope, async (tx) => {
       const workspace = await this.kit.access.enter(tx, scope, workspaceId, anyOf);
       return this.versioned(await this.insert(tx, scope, await newRow(workspace, tx)));
+    });
+  }
+
+  /** Also throws the errors of `createIn` that do not depend on the rest of the body. */
+  protected override findForCreate(scope: OrgScope, body: CreateBody<Row>): Promise<Row | null> {
+    return this.transaction(scope, async (tx) => {
+      await this.kit.access.enter(tx, scope, body.workspace_id, this.rolesFor('update', null));
+      return this.findNamed(scope, body as unknown as Row, tx);
     });
   }
 

@@ -51,6 +51,8 @@ export interface UniqueName<Row> {
   constraint: string;
   field: keyof Row & string;
   within?: 'workspace' | 'organization';
+  /** Whether paths take `name:<name>` instead of the id. */
+  inPaths?: true;
 }
 
 /** The body of a PATCH, as far as the kit reads it. */
@@ -73,6 +75,12 @@ export interface ResourceRows<S, Row extends ResourceRow> {
     workspaceId?: string,
     on?: SqlExecutor,
   ): Promise<Row | null>;
+  liveIds(
+    scope: S,
+    column: keyof Row & string,
+    values: readonly string[],
+    workspaceId?: string,
+  ): Promise<Map<string, string>>;
   /** Stores the current state of resources as their newest version. */
   keepVersions?(tx: Tx, scope: S, ids: readonly string[]): Promise<void>;
 }

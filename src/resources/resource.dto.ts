@@ -1,7 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { ToBoolean } from '#platform/paging';
-import { IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
+import { IsJsonObject, IsOneOf, METADATA_MAX_BYTES, NotNull } from '#platform/http';
+import { Throws } from '#platform/problem';
 import { IsDescription } from './fields';
 import { StampsDto } from './view.dto';
 
@@ -26,6 +28,28 @@ export class DeletionQueryDto {
   @ToBoolean()
   force?: boolean;
 }
+
+export const ON_CONFLICT = ['error', 'return', 'update'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+
+/** The query of a POST that creates a resource with a unique name. */
+export class CreationQueryDto {
+  /**
+   * What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes
+   * it as a PATCH with this body would (both 200).
+   */
+  @NotNull()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
+  on_conflict?: OnConflict;
+}
+
+/** Describes the responses of a POST that takes `on_conflict`. */
+export const CreatesNamed = (view: Type<unknown>): MethodDecorator =>
+  applyDecorators(
+    ApiCreatedResponse({ type: view }),
+    ApiOkResponse({ type: view, description: 'The existing resource with this name, see `on_conflict`.' }),
+    Throws('conflict', 'immutable_field', 'validation_failed'),
+  );
 
 /** The free-form member of every create. */
 export class MetadataBodyDto {

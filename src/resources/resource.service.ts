@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
+import { retry } from '#platform/concurrency';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
-import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
+import { checkIfMatch, checkImmutable, checkValues, Existing, patchOf, Versioned } from '#platform/http';
+import { ID_PREFIXES, isId } from '#platform/ids';
 import { type Page, type RowPage, toPage } from '#platform/paging';
 import { orNotFound, Problem, problem } from '#platform/problem';
 import { AllowedKinds } from './access/allowed-kinds';
 import { ProtectedLabels } from './access/protected-labels.repository';
+import { type NamedKind, NamedPaths } from './access/named-paths';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
@@ -14,8 +17,16 @@ import { Erasures } from './erasure/erasures';
 import { bumpedColumns, changedColumns, changesToAudit, checkLive, createsVersion } from './change';
 import { References } from './references/references';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+import type { OnConflict } from './resource.dto';
 import { SearchIndex } from './search-index/search-index';
-import { explainUniqueName, NameConflict, NameTaken, takenDetail, withUniqueName } from './unique-name';
+import {
+  explainUniqueName,
+  NameChanged,
+  NameConflict,
+  NameTaken,
+  takenDetail,
+  withUniqueName,
+} from './unique-name';
 import { pick } from './view.dto';
 
 /** The services that the kit uses. Inject it and pass it to `super`. */
@@ -27,6 +38,7 @@ export class ResourceKit {
     readonly audit: AuditLog,
     readonly index: SearchIndex,
     readonly allowed: AllowedKinds,
+    readonly names: NamedPaths,
     readonly references: References,
     readonly erasures: Erasures,
     readonly protectedLabels: ProtectedLabels,
@@ -40,6 +52,16 @@ export interface Deletion {
   ifMatch?: string;
 }
 
+/** The body of a create, as far as the kit reads it. */
+export type CreateBody<Row> = { workspace_id: string } & { [Member in keyof Row]?: unknown };
+
+/** How often a create with `on_conflict` looks for the resource with the name, and creates it if there is none. */
+const CONFLICT_RETRY = {
+  attempts: 10,
+  firstDelayMs: 0,
+  isRetryable: (error: unknown): boolean => error instanceof NameChanged,
+};
+
 /**
  * Creates, reads, lists, changes, archives, restores and deletes resources of one kind, by the rules that hold for all of them:
  * row lock, `If-Match`, liveness, immutable members, diff, versions, audit log, search index, ETag and view. A PATCH
@@ -49,6 +71,9 @@ export interface Deletion {
  * (422).
  */
 export abstract class ResourceService<S extends OrgScope, Row extends ResourceRow, View> {
+  /** Bodies of patches that must only change a resource that still has the name in the body. */
+  private readonly patchesByName = new WeakSet<object>();
+
   protected constructor(
     protected readonly kit: ResourceKit,
     protected readonly rows: ResourceRows<S, Row>,
@@ -60,6 +85,12 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
       );
     }
     explainUniqueName(kind);
+    if (kind.unique?.inPaths) {
+      const { noun, readers } = kind;
+      const findId: NamedKind['findId'] = (scope, workspaceId, name) =>
+        this.findId(scope as S, workspaceId, name);
+      kit.names.add(kind.id, { noun, readers, findId });
+    }
   }
 
   /** Returns one resource. Throws 404. */
@@ -70,6 +101,19 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   /** Returns the row of a resource that the caller may read. Throws 404. */
   async find(scope: S, id: string): Promise<Row> {
     return this.readable(scope, await this.rows.find(scope, id), id);
+  }
+
+  /**
+   * Returns the ids of resources that a body refers to by id or name, in the same order. A well-formed id is an id, anything
+   * else is the name of a live resource. A name that no resource has stays, so that the look-up of the ids reports it.
+   *
+   * @param workspaceId the workspace of the names, on routes without the workspace header
+   */
+  async idsOf(scope: S, references: readonly string[], workspaceId?: string): Promise<string[]> {
+    const { id, unique } = this.kind;
+    const names = references.filter((reference) => !isId(ID_PREFIXES[id]!, reference));
+    const ids = await this.rows.liveIds(scope, unique!.field, [...new Set(names)], workspaceId);
+    return references.map((reference) => ids.get(reference) ?? reference);
   }
 
   /**
@@ -168,6 +212,54 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return row;
   }
 
+  /**
+   * Creates a resource. If its name is taken, does what `on_conflict` says: throws 409, or returns the resource that has the
+   * name, unchanged or patched, as an `Existing`. Throws 409 if the caller may not read it.
+   *
+   * @param patch changes the resource as a PATCH would. Gets the body as the DTO of a PATCH
+   */
+  protected async createOr<Patch extends object>(
+    scope: S,
+    onConflict: OnConflict = 'error',
+    body: CreateBody<Row>,
+    create: () => Promise<Versioned<View>>,
+    PatchDto: new () => Patch,
+    patch: (id: string, body: Patch) => Promise<Versioned<View>>,
+  ): Promise<Versioned<View>> {
+    if (onConflict === 'error') return create();
+    const row = body as unknown as Row;
+    return retry(async () => {
+      const existing = await this.findForCreate(scope, body);
+      if (!existing) {
+        return create().catch((error: unknown) => {
+          throw error instanceof NameConflict ? new NameChanged() : error;
+        });
+      }
+      if (!this.isReadable(scope, existing)) throw this.duplicateOf(scope, existing);
+      const id = this.idOf(existing);
+      const { view, version } = await (onConflict === 'return'
+        ? this.get(scope, id)
+        : patch(id, this.byName(patchOf(PatchDto, body))));
+      if (onConflict === 'return') this.checkStillNamed(view as unknown as Row, row);
+      return new Existing(view, version);
+    }, CONFLICT_RETRY);
+  }
+
+  /** Finds the live resource with the name in the body of a create. */
+  protected findForCreate(scope: S, body: CreateBody<Row>): Promise<Row | null> {
+    return this.findNamed(scope, body as unknown as Row);
+  }
+
+  private byName<Patch extends object>(patch: Patch): Patch {
+    this.patchesByName.add(patch);
+    return patch;
+  }
+
+  private checkStillNamed(row: Row, named: Row): void {
+    const { field } = this.kind.unique!;
+    if (row.archived_at || row[field] !== named[field]) throw new NameChanged();
+  }
+
   /** Inserts a new row with its first version, its audit entry and its search document. */
   protected async insert(tx: Tx, scope: S, row: Row): Promise<Row> {
     await withUniqueName(this.kind, row, () => this.rows.insert(row, tx));
@@ -207,6 +299,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     dto: PatchBody<Row>,
     ifMatch: string | undefined,
   ): Promise<void> {
+    if (this.patchesByName.has(dto)) this.checkStillNamed(row, dto as Row);
     checkIfMatch(ifMatch, this.etag(row));
     this.checkWritable(row);
     await this.checkOpen(tx, scope, row);
@@ -366,6 +459,12 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     else await this.kit.index.remove(tx, scope, search.type, [this.idOf(row)]);
   }
 
+  /** Returns the id of the live resource with a name; null if there is none that the caller may read. */
+  private async findId(scope: S, workspaceId: string, name: string): Promise<string | null> {
+    const row = await this.rows.findLive(scope, this.kind.unique!.field, name, workspaceId);
+    return row && this.isReadable(scope, row) ? this.idOf(row) : null;
+  }
+
   private isReadable(scope: S, row: Row): boolean {
     try {
       return this.readable(scope, row, this.idOf(row)) === row;
@@ -385,7 +484,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /** Finds the live resource with the name of a row. */
-  private findNamed(scope: S, row: Row, on?: SqlExecutor): Promise<Row | null> {
+  protected findNamed(scope: S, row: Row, on?: SqlExecutor): Promise<Row | null> {
     const { field, within = 'workspace' } = this.kind.unique!;
     const workspace = within === 'workspace' ? (row as { workspace_id?: string }).workspace_id : undefined;
     return this.rows.findLive(scope, field, row[field], workspace, on);

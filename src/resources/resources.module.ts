@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SecretsModule } from '#platform/secrets';
+import { PathNames } from '#platform/auth';
 import { AllowedKinds } from './access/allowed-kinds';
 import { ProtectedLabels } from './access/protected-labels.repository';
+import { NamedPaths } from './access/named-paths';
 import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
@@ -28,8 +30,10 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     ErasureRepository,
     Erasures,
     ErasureSteps,
+    NamedPaths,
     Packagers,
     ProtectedLabels,
+    { provide: PathNames, useExisting: NamedPaths },
     ReconcileSteps,
     References,
     ResourceKit,
@@ -46,6 +50,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     Erasures,
     ErasureSteps,
     Packagers,
+    PathNames,
     ReconcileSteps,
     References,
     ResourceKit,

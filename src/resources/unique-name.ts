@@ -24,6 +24,13 @@ export class NameConflict extends Problem {
   }
 }
 
+/** The 409 for a name that moved between resources while a request looked it up and used it. */
+export class NameChanged extends Problem {
+  constructor() {
+    super('conflict', 'Other requests are changing which resource has this name. Send the request again.');
+  }
+}
+
 /** Runs a write of a row. Throws `NameTaken` when another resource has its name. */
 export async function withUniqueName<Row extends ResourceRow>(
   kind: Kind<Row>,

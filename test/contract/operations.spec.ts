@@ -710,14 +710,16 @@ describe('every operation', () => {
 
   async function scoreByQueue(scorer_id: string, resultId: string): Promise<void> {
     const { body: scored } = await evaluator.get(`/eval/v1/scores?result_id=${resultId}`);
-    const made = await evaluator.post('/eval/v1/annotation-queues', {
+    const queue = {
       workspace_id,
       name: 'by hand',
       scorer_ids: [scorer_id],
       source: { experiment_id: scored.items[0].experiment_id },
       scores_per_item: 1,
-    });
+    };
+    const made = await evaluator.post('/eval/v1/annotation-queues', queue);
     expect(made.status).toBe(201);
+    await expectAll([evaluator.post('/eval/v1/annotation-queues?on_conflict=return', queue)], 200);
     const path = made.headers.get('location')!;
     const next = await evaluator.post(`${path}/next`, {});
     expect(next.status).toBe(200);
@@ -839,6 +841,32 @@ describe('every operation', () => {
     await expectAll([admin.post(`${acquisition}/upgrade`)], 200);
     await expectAll([admin.post(`${own}/withdraw`)], 200);
     await expectAll([admin.delete(`${own}?force=true`)], 204);
+  });
+
+  it('responds as documented: creates of resources that exist', async () => {
+    const named = { workspace_id, name: 'twice' };
+    const provider = await admin.post('/model/v1/providers', { workspace_id, name: 'twice', kind: 'openai' });
+    const targets = [{ provider_id: provider.body.provider_id, upstream_model: 'gpt-5' }];
+    const checks = { scorer_kind: 'code', definition: { checks: [{ type: 'equals' }] } };
+    const file = new URLSearchParams({ workspace_id, name: 'twice', on_conflict: 'update' });
+    const creates = [
+      (mode: string) => admin.post(`/registry/v1/apps${mode}`, { workspace_id, app: 'twice', resources: [] }),
+      (mode: string) =>
+        admin.post(`/skill/v1/skills${mode}`, { ...named, description: 'd', instructions: 'i' }),
+      (mode: string) => admin.post(`/agent/v1/agents${mode}`, named),
+      (mode: string) => admin.post(`/model/v1/models${mode}`, { ...named, targets }),
+      (mode: string) => evaluator.post(`/eval/v1/datasets${mode}`, named),
+      (mode: string) => evaluator.post(`/eval/v1/scorers${mode}`, { ...named, ...checks }),
+      () => admin.post(`/file/v1/files?${file.toString()}`, Buffer.from('x')),
+    ];
+    await expectAll(
+      creates.map((create) => create('?on_conflict=update')),
+      201,
+    );
+    await expectAll(
+      creates.map((create) => create('?on_conflict=return')),
+      200,
+    );
   });
 
   it('returns each of its documented 2xx statuses', () => {

@@ -3,9 +3,11 @@ import { Reflector } from '@nestjs/core';
 import { RATE_LIMIT_CLASS, type RateLimitClass } from '#platform/rate-limit';
 import type { AccessRule, Area } from '#platform/scope';
 import { ACCESS_RULE, ALLOWED_BY, WORKSPACE_REQUIRED } from './access.decorator';
+import type { ServiceRequest } from '#platform/http';
 import { type Access, Admission } from './admission';
+import { NAME_PREFIX, PathNames } from './path-names';
 
-/** Admits the requests of controllers by the decorators of their routes. */
+/** Admits the requests of controllers by the decorators of their routes, and finds the resources that their paths name. */
 @Injectable()
 export class AdmissionGuard implements CanActivate {
   /** By class and handler, because reading the decorators takes longer than most checks. */
@@ -14,11 +16,14 @@ export class AdmissionGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly admission: Admission,
+    private readonly names: PathNames,
   ) {}
 
   canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    return this.admission.admit(http.getRequest(), http.getResponse(), this.accessOf(context));
+    const request = http.getRequest<ServiceRequest>();
+    const admitted = this.admission.admit(request, http.getResponse(), this.accessOf(context));
+    return hasName(request) ? admitted.then(() => this.names.resolve(request)).then(() => true) : admitted;
   }
 
   private accessOf(context: ExecutionContext): Access {
@@ -39,4 +44,11 @@ export class AdmissionGuard implements CanActivate {
       rateClass: this.reflector.getAllAndOverride<RateLimitClass | undefined>(RATE_LIMIT_CLASS, targets),
     };
   }
+}
+
+function hasName({ params }: ServiceRequest): boolean {
+  for (const parameter in params) {
+    if (String(params[parameter]).startsWith(NAME_PREFIX)) return true;
+  }
+  return false;
 }

@@ -23,12 +23,15 @@ export class AccountChangesModule {}
 /** Admits every request: provides the `Admission`, the guard that calls it, and the `Authenticator`. */
 @Module({})
 export class AuthModule {
-  /** @param accounts the module that exports the `AccountDirectory` */
-  static withAccounts(accounts: Type): DynamicModule {
+  /**
+   * @param accounts the module that exports the `AccountDirectory`
+   * @param names the module that exports the `PathNames`
+   */
+  static forRoot(accounts: Type, names: Type): DynamicModule {
     return {
       module: AuthModule,
       global: true,
-      imports: [accounts, AccountChangesModule, OverloadModule],
+      imports: [accounts, names, AccountChangesModule, OverloadModule],
       providers: [
         {
           provide: TrustedIssuers,

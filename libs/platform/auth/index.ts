@@ -57,6 +57,7 @@ export {
   workspaceScope,
   workspacesWith,
 } from '#platform/scope';
+export { NAME_PREFIX, PathNames } from './path-names';
 export type { VerifiedToken } from './token-verifier';
 export { checkIssuers, ownIssuer, TrustedIssuers } from './trusted-issuers';
 export { type EnteredWorkspace, type Member, workspaceInHeader, WorkspaceScopes } from './workspace-scopes';

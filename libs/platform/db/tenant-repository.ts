@@ -4,7 +4,7 @@ import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
 import { type EntityClass, EntityTable } from './entity-table';
 import type { SqlExecutor, Tx } from './executor';
-import { empty, raw, type Sql, sql } from './sql';
+import { raw, type Sql, sql } from './sql';
 
 /** The key of a row, and its tenant. */
 interface TenantKey {
@@ -18,6 +18,8 @@ export interface TenantTable {
    * trip costs more than the rest of a read.
    */
   bytes?: string;
+  /** Columns as their indexes spell them, such as `name COLLATE "C"`, if not by their names. */
+  indexed?: Readonly<Record<string, string>>;
 }
 
 /** Limits of a statement that reads several rows by key: the number of rows, and the size of a row in bytes. */
@@ -66,13 +68,27 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     on: SqlExecutor = this.database,
   ): Promise<Row | null> {
     const { table } = this.statements;
-    const inWorkspace = workspaceId === undefined ? empty : sql` AND workspace_id = ${workspaceId}`;
     const [row] = await on.query<Row>(
       sql`SELECT ${raw(table.columns)} FROM ${raw(table.name)}
-        WHERE ${raw(this.tenantColumn)} = ${this.tenantOf(scope)} AND ${raw(column)} = ${value}${inWorkspace}
-          AND archived_at IS NULL LIMIT 1`,
+        WHERE ${this.liveIn(scope, workspaceId)} AND ${this.indexed(column)} = ${value} LIMIT 1`,
     );
     return row ?? null;
+  }
+
+  /** Returns the ids of live rows by their values in a column, in one workspace if its id is given. */
+  async liveIds(
+    scope: TenantScope,
+    column: keyof Row & string,
+    values: readonly string[],
+    workspaceId?: string,
+  ): Promise<Map<string, string>> {
+    if (values.length === 0) return new Map();
+    const { table } = this.statements;
+    const rows = await this.database.query<{ value: string; id: string }>(
+      sql`SELECT ${raw(column)} AS value, ${raw(this.idColumn)} AS id FROM ${raw(table.name)}
+        WHERE ${this.liveIn(scope, workspaceId)} AND ${this.indexed(column)} = ANY (${values}::text[])`,
+    );
+    return new Map(rows.map(({ value, id }) => [value, id]));
   }
 
   async exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {
@@ -164,6 +180,18 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
       // each caller may change its row
       return row ? { ...row } : this.readByKey(tenant, key.id, this.database);
     });
+  }
+
+  /** Selects live rows. The indexes of names in a workspace start with the workspace, so those of the organization must not be used. */
+  private liveIn(scope: TenantScope, workspaceId: string | undefined): Sql {
+    const tenant = sql`${raw(this.tenantColumn)} = ${this.tenantOf(scope)}`;
+    return workspaceId === undefined
+      ? sql`${tenant} AND archived_at IS NULL`
+      : sql`workspace_id = ${workspaceId} AND (${tenant}) IS TRUE AND archived_at IS NULL`;
+  }
+
+  private indexed(column: string): Sql {
+    return raw(this.options.indexed?.[column] ?? column);
   }
 
   private keyOf(scope: TenantScope, id: string): Sql {

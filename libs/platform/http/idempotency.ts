@@ -193,18 +193,19 @@ function replyOfStored({ status, headers, body }: Omit<StoredResponse, 'orgId' |
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
 function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
-  const { user, context, method, params } = request;
+  const { user, context, method, named } = request;
   // ids of platform principals are unique only within their issuer
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
-  // the operation and its object, independent of the spelling of the path
+  // the operation and its object, independent of the spelling of the path. A name in the path counts as it was sent, so that
+  // a repeat is recognized even if the first request renamed or archived the resource.
   const identity = [
     issuer,
     user?.orgId,
     user?.id,
-    context.workspaceId,
+    named?.workspaceId ?? context.workspaceId,
     method,
     routeOf(request),
-    params,
+    named?.params ?? request.params,
     key,
   ];
   return {

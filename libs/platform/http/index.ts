@@ -63,7 +63,7 @@ export {
   storedContent,
   type StoredContent,
 } from './stored-content';
-export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
+export { created, etagOf, Existing, Reply, streamed, Versioned, versioned } from './reply';
 export { RequestBytes } from './request-bytes';
 export {
   incomingTrace,
@@ -71,6 +71,7 @@ export {
   isReading,
   onEnd,
   pathOf,
+  routeOf,
   type ServiceRequest,
   targetOf,
 } from './request-context';
@@ -79,7 +80,7 @@ export { SpooledFile } from './spooled-file';
 export { sendBytes, StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime, timeFault } from './time';
 export { checkValues, typedMembers, valueErrors } from './validation';
-export { pathNumber, unknownParameters, validateBody } from './validation.pipe';
+export { patchOf, pathNumber, unknownParameters, validateBody } from './validation.pipe';
 export {
   IsImmutable,
   IsNullableText,

@@ -19,14 +19,22 @@ export class Versioned<View> {
   ) {}
 }
 
+/** The view of a resource that was there before a POST that would have created it. */
+export class Existing<View> extends Versioned<View> {}
+
 /** Returns a strong ETag of a version or generation, such as `"4"`. */
 export const etagOf = (version: string | number): string => `"${version}"`;
 
-/** Returns a 201 with the resource, its `Location` (an absolute path) and, if it has a version, its ETag. */
-export const created = (location: string, view: unknown, version?: string | number): Reply =>
-  view instanceof Versioned
+/**
+ * Returns a 201 with the resource, its `Location` (an absolute path) and, if it has a version, its ETag. Returns a 200 without
+ * `Location` for an `Existing` resource.
+ */
+export const created = (location: string, view: unknown, version?: string | number): Reply => {
+  if (view instanceof Existing) return versioned(view.view, view.version);
+  return view instanceof Versioned
     ? created(location, view.view, view.version)
     : new Reply(201, view, { Location: location, ...(version !== undefined && { ETag: etagOf(version) }) });
+};
 
 /** Returns a 200 with a resource that has a version or generation. */
 export const versioned = (view: unknown, version: string | number): Reply =>

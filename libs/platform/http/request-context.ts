@@ -26,6 +26,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   scope?: Scope | OrgScope;
   /** Who may call the route. Set by the admission. */
   rule?: AccessRule;
+  /** The parameters of the path as sent, and the workspace of the names in them, if `params` has ids instead of names. */
+  named?: { params: ServiceRequest['params']; workspaceId: string };
   /** The decoded bytes of a buffered body that is not parsed. */
   rawBody?: Buffer;
   /** When a JSON body had arrived. */

@@ -1,8 +1,22 @@
-import { firstIdAt, newId } from '#platform/ids';
+import { firstIdAt, isId, newId } from '#platform/ids';
 
 describe('identifiers', () => {
   it('are a prefix and 26 characters of base32, as the TypeID specification defines', () => {
     expect(newId('ds')).toMatch(/^ds_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/);
+  });
+
+  it('are told from names', () => {
+    const id = newId('ds');
+    expect(isId('ds', id)).toBe(true);
+    const others = [
+      `${id}0`,
+      id.slice(0, -1),
+      id.toUpperCase(),
+      id.replace('_', '-'),
+      newId('scr'),
+      `ds_${'u'.repeat(26)}`,
+    ];
+    expect(others.filter((text) => isId('ds', text))).toEqual([]);
   });
 
   it('contain a UUIDv7 of the current time', () => {

@@ -44,6 +44,8 @@ export const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
 };
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+/** 128 bits in 26 characters: the first one has only three. */
+const ENCODED = new RegExp(`^[0-7][${ALPHABET}]{25}$`);
 
 /** The latest time that an identifier can contain. */
 const MILLIS_MAX = 2 ** 48 - 1;
@@ -106,6 +108,10 @@ export function newId(prefix: IdPrefix): string {
   nextUuid();
   return encode(prefix, bytes);
 }
+
+/** Tells whether a text is a well-formed identifier of a kind, which may not exist. */
+export const isId = (prefix: IdPrefix, text: string): boolean =>
+  text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && ENCODED.test(text.slice(-26));
 
 /**
  * Returns the lower bound of all identifiers created at or after a time.

@@ -106,7 +106,7 @@ export function orNotFound<Row>(row: Row | null | undefined | false, kind: strin
 }
 
 /** Returns an id from a client for use in a message, or an empty text if it is not a plain id. */
-const formatId = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
+const formatId = (id: string): string => (/^[\w.:%-]{1,64}$/.test(id) ? ` ${id}` : '');
 
 const describe = (error: FieldError): string => {
   if (!('pointer' in error)) return `${error.parameter}: ${error.detail}`;

@@ -1,11 +1,13 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query, Req } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { ApiSchemas, created, IfMatch, knownBaseUrl, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
 import {
+  CreatesNamed,
+  CreationQueryDto,
   DeleteRoute,
   DeletionQueryDto,
   LifecycleController,
@@ -43,9 +45,13 @@ export class AgentController extends LifecycleController({
   /** Create an agent */
   @Post()
   @RequireRoleSomewhere('editor')
-  @ApiCreatedResponse({ type: AgentDto })
-  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateAgentDto): Promise<Reply> {
-    const agent = await this.agents.create(scope, dto);
+  @CreatesNamed(AgentDto)
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Body() dto: CreateAgentDto,
+    @Query() { on_conflict }: CreationQueryDto,
+  ): Promise<Reply> {
+    const agent = await this.agents.create(scope, dto, on_conflict);
     return created(`/agent/v1/agents/${agent.view.agent_id}`, agent);
   }
 

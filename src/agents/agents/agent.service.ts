@@ -11,6 +11,7 @@ import {
   LabelledService,
   markDrifted,
   NamedResources,
+  type OnConflict,
   OWNED_READERS,
   type OwnedListQueryDto,
   type Reference,
@@ -28,7 +29,7 @@ import {
   type AgentDto,
   type AgentVersionDto,
   type CreateAgentDto,
-  type PatchAgentDto,
+  PatchAgentDto,
   toAgentDto,
   toAgentVersionDto,
 } from './agent.dto';
@@ -55,7 +56,7 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
   auditedFields: AUDITED_FIELDS,
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: CONTENT_FIELDS },
-  unique: { constraint: 'agents_name', field: 'name' },
+  unique: { constraint: 'agents_name', field: 'name', inPaths: true },
   derived: markDrifted,
   search: { type: 'agent', document: toAgentDocument },
   toView: toAgentDto,
@@ -83,20 +84,27 @@ export class AgentService extends LabelledService<AgentEntity, AgentDto, AgentVe
     });
   }
 
-  /** Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace. */
-  create(scope: OrgScope, dto: CreateAgentDto): Promise<Versioned<AgentDto>> {
-    return this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
-      const skills = await this.references.withOrdinals(tx, workspace, dto.skills ?? []);
-      const content = contentOf({ ...dto, skills });
-      checkCard(content.card);
-      await this.references.check(tx, workspace, content);
-      return {
-        ...newLabelled(scope, dto.workspace_id),
-        agent_id: newId('agt'),
-        name: dto.name,
-        ...content,
-      };
-    });
+  /**
+   * Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace; those of
+   * `patch`.
+   */
+  create(scope: OrgScope, dto: CreateAgentDto, onConflict?: OnConflict): Promise<Versioned<AgentDto>> {
+    const create = () =>
+      this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
+        const skills = await this.references.withOrdinals(tx, workspace, dto.skills ?? []);
+        const content = contentOf({ ...dto, skills });
+        checkCard(content.card);
+        await this.references.check(tx, workspace, content);
+        return {
+          ...newLabelled(scope, dto.workspace_id),
+          agent_id: newId('agt'),
+          name: dto.name,
+          ...content,
+        };
+      });
+    return this.createOr(scope, onConflict, dto, create, PatchAgentDto, (id, patch) =>
+      this.patch(scope, id, patch),
+    );
   }
 
   /** Installs a copy, see `installCopy`. It keeps its own `card`. @param content refers to copies in the workspace */

@@ -1,10 +1,10 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
-import { LifecycleController } from '../../resources';
+import { CreatesNamed, CreationQueryDto, LifecycleController } from '../../resources';
 import {
   AnnotationQueueDto,
   AnnotationQueueListQueryDto,
@@ -45,13 +45,14 @@ export class AnnotationQueueController extends LifecycleController({
   @Post()
   @Throws('not_found', 'validation_failed')
   @RequireRole('editor')
-  @ApiCreatedResponse({ type: AnnotationQueueDto })
+  @CreatesNamed(AnnotationQueueDto)
   async create(
     @CurrentScope() scope: Scope,
     @Body() dto: CreateAnnotationQueueDto,
+    @Query() { on_conflict }: CreationQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const queue = await this.queues.create(scope, dto, signal);
+    const queue = await this.queues.create(scope, dto, signal, on_conflict);
     return created(`/eval/v1/annotation-queues/${queue.view.queue_id}`, queue);
   }
 

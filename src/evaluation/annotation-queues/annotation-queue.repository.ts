@@ -26,7 +26,7 @@ const ITEMS = new BulkColumns<NewItem>(
 @Injectable()
 export class AnnotationQueueRepository extends WorkspaceScopedRepository<AnnotationQueueEntity> {
   constructor(database: Database) {
-    super(database, AnnotationQueueEntity, 'queue_id');
+    super(database, AnnotationQueueEntity, 'queue_id', { indexed: { name: 'name COLLATE "C"' } });
   }
 
   list(scope: Scope, query: AnnotationQueueListQueryDto): Promise<RowPage<AnnotationQueueEntity>> {

@@ -8,6 +8,8 @@ import type { Page } from '#platform/paging';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import {
   checkWorkspaceOfCreate,
+  type CreateBody,
+  type OnConflict,
   type ResourceKind,
   ResourceKit,
   stamps,
@@ -22,7 +24,7 @@ import {
   type AnnotationSourceDto,
   type CreateAnnotationQueueDto,
   ITEMS_MAX,
-  type PatchAnnotationQueueDto,
+  PatchAnnotationQueueDto,
   toAnnotationQueueDto,
   withClaims,
 } from './annotation-queue.dto';
@@ -37,7 +39,7 @@ const QUEUE: ResourceKind<AnnotationQueueEntity, AnnotationQueueDto> = {
   immutable: ['queue_id', 'scores_per_item'],
   auditedFields: ['name', 'description', 'assignees'],
   createdFields: ['name', 'scorer_ids', 'scores_per_item'],
-  unique: { constraint: 'annotation_queues_name', field: 'name' },
+  unique: { constraint: 'annotation_queues_name', field: 'name', inPaths: true },
   toView: toAnnotationQueueDto,
 };
 
@@ -59,9 +61,26 @@ export class AnnotationQueueService extends WorkspaceResourceService<
   /**
    * Creates a queue, and selects its items. Errors: 400 for a source without exactly one selector, and for scorers that are
    * not of kind `human`; 404 naming unknown scorers, traces and experiments; 409 for an archived scorer and a name that is
-   * taken; 422 for unknown values, and for a source that selects nothing or more than 10,000 items.
+   * taken; 422 for unknown values, and for a source that selects nothing or more than 10,000 items; those of `patch`.
    */
-  async create(
+  create(
+    scope: Scope,
+    dto: CreateAnnotationQueueDto,
+    signal: AbortSignal,
+    onConflict?: OnConflict,
+  ): Promise<Versioned<AnnotationQueueDto>> {
+    const create = () => this.createNew(scope, dto, signal);
+    return this.createOr(
+      scope,
+      onConflict,
+      dto as object as CreateBody<AnnotationQueueEntity>,
+      create,
+      PatchAnnotationQueueDto,
+      (id, patch) => this.patch(scope, id, patch),
+    );
+  }
+
+  private async createNew(
     scope: Scope,
     dto: CreateAnnotationQueueDto,
     signal: AbortSignal,
@@ -144,8 +163,9 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     await super.checkChange(tx, scope, row, dto as object, ifMatch);
     // The kit compares scalars only.
     const { scorer_ids, source } = dto;
-    if (scorer_ids && scorer_ids.join() !== row.scorer_ids.join())
+    if (scorer_ids && [...new Set(scorer_ids)].join() !== row.scorer_ids.join()) {
       throw problem.immutableField('/scorer_ids');
+    }
     if (source && !isSameSource(row.source, source)) throw problem.immutableField('/source');
   }
 

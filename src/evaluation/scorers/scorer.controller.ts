@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   ApiSchemas,
@@ -11,7 +11,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { CreatesNamed, CreationQueryDto, LifecycleController } from '../../resources';
 import { DEFINITION_COMPONENTS } from './definitions/definition.forms';
 import {
   CreateScorerDto,
@@ -42,14 +42,15 @@ export class ScorerController extends LifecycleController({
   /** Create a scorer */
   @Post()
   @RequireRole('editor')
-  @ApiCreatedResponse({ type: ScorerDto })
+  @CreatesNamed(ScorerDto)
   @ApiSchemas(DEFINITION_COMPONENTS)
   async create(
     @CurrentScope() scope: Scope,
     @Body() dto: CreateScorerDto,
+    @Query() { on_conflict }: CreationQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const scorer = await this.scorers.create(scope, dto, signal);
+    const scorer = await this.scorers.create(scope, dto, signal, on_conflict);
     return created(`/eval/v1/scorers/${scorer.view.scorer_id}`, scorer);
   }
 

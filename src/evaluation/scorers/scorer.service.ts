@@ -9,6 +9,7 @@ import { orNotFound, problem } from '#platform/problem';
 import {
   type AcquiredFrom,
   type InstalledArtifact,
+  type OnConflict,
   type ResourceKind,
   ResourceKit,
   stamps,
@@ -18,7 +19,7 @@ import { faultsOfHuman, faultsOfJudge, type ScorerKind } from './definitions/def
 import { CodeEngine } from './engine/threads/code.engine';
 import {
   type CreateScorerDto,
-  type PatchScorerDto,
+  PatchScorerDto,
   type ScorerDto,
   type ScorerListQueryDto,
   type ScorerVersionDto,
@@ -43,7 +44,7 @@ const SCORER: ResourceKind<ScorerEntity, ScorerDto> = {
   auditedFields: ['name', 'grain', 'tags'],
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'scorer_version', fields: VERSIONED_FIELDS },
-  unique: { constraint: 'scorers_name', field: 'name' },
+  unique: { constraint: 'scorers_name', field: 'name', inPaths: true },
   toView: toScorerDto,
 };
 
@@ -67,10 +68,20 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     super(kit, scorers, SCORER);
   }
 
-  /** Errors: 400 for a definition that does not fit the kind, 409 for a name that is taken. */
-  async create(scope: Scope, dto: CreateScorerDto, signal: AbortSignal): Promise<Versioned<ScorerDto>> {
-    await this.checkDefinition(scope, dto.scorer_kind, dto.definition, signal);
-    return this.createIn(scope, dto.workspace_id, () => newScorer(scope, dto, null));
+  /** Errors: 400 for a definition that does not fit the kind, 409 for a name that is taken, those of `patch`. */
+  create(
+    scope: Scope,
+    dto: CreateScorerDto,
+    signal: AbortSignal,
+    onConflict?: OnConflict,
+  ): Promise<Versioned<ScorerDto>> {
+    const create = async () => {
+      await this.checkDefinition(scope, dto.scorer_kind, dto.definition, signal);
+      return this.createIn(scope, dto.workspace_id, () => newScorer(scope, dto, null));
+    };
+    return this.createOr(scope, onConflict, dto, create, PatchScorerDto, (id, patch) =>
+      this.patch(scope, id, patch, signal),
+    );
   }
 
   /**
@@ -138,7 +149,9 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     if (dto.definition) {
       // The check may take long, so it runs before the row is locked. The kind of a scorer never changes.
       const row = await this.find(scope, id);
-      if (newDefinition(row, dto.definition))
+      const { scorer_kind = row.scorer_kind } = dto;
+      // another kind is rejected below
+      if (scorer_kind === row.scorer_kind && newDefinition(row, dto.definition))
         await this.checkDefinition(scope, row.scorer_kind, dto.definition, signal);
     }
     return this.change(scope, id, dto, ifMatch, (row) => ({

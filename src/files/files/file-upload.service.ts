@@ -51,10 +51,16 @@ export class FileUploadService {
         problem.invalidQuery(name, 'must be a form field, not a query parameter'),
       );
     try {
-      if (!isForm) await this.files.checkCreatable(scope, newFileOf(query, ''));
+      if (!isForm) await this.files.checkCreatable(scope, newFileOf(query, ''), query.on_conflict);
       const upload = await this.receive(scope, request, isForm, query);
       return await this.blobs.keepOrDiscard([upload.blob], () =>
-        this.files.create(scope, newId('file'), newFileOf(upload.fields, upload.filename), upload),
+        this.files.create(
+          scope,
+          newId('file'),
+          newFileOf(upload.fields, upload.filename),
+          upload,
+          query.on_conflict,
+        ),
       );
     } catch (error) {
       throw isForm ? error : toQueryProblem(error);

@@ -1,5 +1,5 @@
 import { applyDecorators, Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
@@ -17,7 +17,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { CreatesNamed, LifecycleController } from '../../resources';
 import { FileUploadService, FORM_BYTES } from './file-upload.service';
 import { FileDto, FileListQueryDto, FilePageDto, FileUploadQueryDto, PatchFileDto } from './file.dto';
 import { FileService } from './file.service';
@@ -83,7 +83,7 @@ export class FileController extends LifecycleController({
     },
     ['workspace_id'],
   )
-  @ApiCreatedResponse({ type: FileDto })
+  @CreatesNamed(FileDto)
   async create(
     @CurrentScope() scope: OrgScope,
     @IncomingBody() body: IncomingRequest,

@@ -3,6 +3,7 @@ import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { PageOf } from '#platform/paging';
 import {
+  CreationQueryDto,
   IsFilter,
   IsName,
   MetadataBodyDto,
@@ -24,7 +25,7 @@ export class NewFileDto extends MetadataBodyDto {
 }
 
 /** The query of an upload whose body is the file itself. In a form, these are fields. */
-export class FileUploadQueryDto {
+export class FileUploadQueryDto extends CreationQueryDto {
   /** The workspace. Required unless the body is a form. */
   @IsFilter()
   workspace_id?: string;

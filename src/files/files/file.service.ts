@@ -18,6 +18,7 @@ import {
   type InstalledArtifact,
   markDrifted,
   newOwned,
+  type OnConflict,
   OWNED_READERS,
   OwnedService,
   type PatchBody,
@@ -28,7 +29,7 @@ import {
   type FileDto,
   type FileVersionDto,
   type NewFileDto,
-  type PatchFileDto,
+  PatchFileDto,
   toFileDto,
   toFileVersionDto,
 } from './file.dto';
@@ -81,23 +82,32 @@ export class FileService extends OwnedService<FileEntity, FileDto, FileVersionRo
     super(kit, files, FILE, toFileVersionDto);
   }
 
-  /** Errors: 400 for an unknown workspace; 403; 409 for a name that is taken or an archived workspace. */
+  /** Errors: 400 for an unknown workspace; 403; 409 for a name that is taken or an archived workspace; those of `patch`. */
   create(
     scope: OrgScope,
     id: string,
     dto: NewFileDto,
     content: UploadedContent,
+    onConflict?: OnConflict,
   ): Promise<Versioned<FileDto>> {
-    return this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
-      await this.blobs.keep(tx, workspace, content.blob);
-      return {
-        ...newOwned(scope, dto.workspace_id),
-        file_id: id,
-        name: dto.name ?? id,
-        metadata: toRawJson(dto.metadata ?? {}),
-        ...columnsOf(content),
-      };
-    });
+    const body = { ...dto, name: dto.name ?? id };
+    const create = () =>
+      this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
+        await this.blobs.keep(tx, workspace, content.blob);
+        return {
+          ...newOwned(scope, dto.workspace_id),
+          file_id: id,
+          name: body.name,
+          metadata: toRawJson(dto.metadata ?? {}),
+          ...columnsOf(content),
+        };
+      });
+    return this.createOr(scope, onConflict, body, create, PatchFileDto, (existing, patch) =>
+      this.change(scope, existing, patch, undefined, async ({ metadata }, tx) => {
+        await this.blobs.keep(tx, scope, content.blob);
+        return { metadata: patchMetadata(metadata, patch.metadata), ...columnsOf(content) };
+      }),
+    );
   }
 
   /** Installs a copy, see `installCopy`. An existing copy keeps its name and metadata, because they have no versions. */
@@ -115,12 +125,17 @@ export class FileService extends OwnedService<FileEntity, FileDto, FileVersionRo
 
   /**
    * Throws the errors of `create` that do not depend on the content: 400, 403 and 409 for the workspace, 409 for a name
-   * that is taken. Call it before reading the content.
+   * that is taken, unless `on_conflict` allows it. Call it before reading the content.
    */
-  checkCreatable(scope: OrgScope, { workspace_id, name }: NewFileDto): Promise<void> {
+  checkCreatable(
+    scope: OrgScope,
+    { workspace_id, name }: NewFileDto,
+    onConflict: OnConflict = 'error',
+  ): Promise<void> {
     const check = async (tx: Tx): Promise<void> => {
       await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
-      if (name != null) await this.checkNameFree(tx, scope, { workspace_id, name } as FileEntity);
+      if (name != null && onConflict === 'error')
+        await this.checkNameFree(tx, scope, { workspace_id, name } as FileEntity);
     };
     // holds no connection while the content arrives
     return runUnjoined(() => this.transaction(scope, check));

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { CompleteResult, GetPromptResult, ListPromptsResult } from '@modelcontextprotocol/server';
 import { mayRead, type OrgScope } from '#platform/auth';
+import { isId } from '#platform/ids';
 import { AgentListQueryDto, AgentService } from '../../agents';
 import { problem } from '#platform/problem';
 import { checkLive } from '../../resources';
@@ -164,9 +165,6 @@ export class PromptCatalogue {
 
 const invalid = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-
-/** Checks the whole text, because a name can begin like an id. */
-const isId = (prefix: string, text: string): boolean => new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(text);
 
 /** Returns the only resource with a name. Errors: 404; 400 if several workspaces have one with this name. */
 function onlyOne<Item>(kind: string, items: readonly Item[]): Item {

@@ -73,7 +73,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   auditedChanges: auditedServerChanges,
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
-  unique: { constraint: 'mcp_servers_name', field: 'name' },
+  unique: { constraint: 'mcp_servers_name', field: 'name', inPaths: true },
   // Declarations contain no secrets, so a new secret does not count as drift.
   derived: (row, changed) => ({
     ...healthAfter(changed),

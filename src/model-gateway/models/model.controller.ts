@@ -1,12 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, Req } from '@nestjs/common';
-import {
-  ApiCreatedResponse,
-  ApiHeader,
-  ApiOkResponse,
-  ApiParam,
-  ApiExtraModels,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiHeader, ApiOkResponse, ApiParam, ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { GatewayProblemDto } from '../gateway-problem.dto';
 import {
   AllowedBy,
@@ -16,7 +9,7 @@ import {
   workspaceInHeader,
 } from '#platform/auth';
 import { created, IfMatch, type Reply, type ServiceRequest, type Versioned } from '#platform/http';
-import { LifecycleController } from '../../resources';
+import { CreatesNamed, CreationQueryDto, LifecycleController } from '../../resources';
 import { ModelDto, ModelPageDto } from './model-view.dto';
 import { CreateModelDto, ModelListQueryDto, NAMES_HEADER, PatchModelDto } from './model.dto';
 import { ModelService } from './model.service';
@@ -41,9 +34,13 @@ export class ModelController extends LifecycleController({
   /** Create a model, which clients call by its name */
   @Post()
   @RequireRoleSomewhere('admin')
-  @ApiCreatedResponse({ type: ModelDto })
-  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateModelDto): Promise<Reply> {
-    const model = await this.models.create(scope, dto);
+  @CreatesNamed(ModelDto)
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Body() dto: CreateModelDto,
+    @Query() { on_conflict }: CreationQueryDto,
+  ): Promise<Reply> {
+    const model = await this.models.create(scope, dto, on_conflict);
     return created(`/model/v1/models/${model.view.model_id}`, model);
   }
 

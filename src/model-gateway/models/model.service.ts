@@ -12,6 +12,7 @@ import {
   type AuditChange,
   checkFaults,
   NamedResources,
+  type OnConflict,
   OrgResourceService,
   OWNED_READERS,
   type ResourceKind,
@@ -35,7 +36,7 @@ import {
   COOLDOWN_DEFAULT_SECONDS,
   type CreateModelDto,
   type ModelListQueryDto,
-  type PatchModelDto,
+  PatchModelDto,
   RETRIES_DEFAULT,
   TIMEOUT_DEFAULT_MS,
 } from './model.dto';
@@ -63,7 +64,7 @@ const MODEL: ResourceKind<ModelEntity, ModelDto> = {
     'record_spans',
   ],
   createdFields: ['name', 'strategy', 'targets', 'monthly_budget_usd', 'capture_content'],
-  unique: { constraint: 'models_name', field: 'name' },
+  unique: { constraint: 'models_name', field: 'name', inPaths: true },
   toView: (row) => toModelDto(row),
 };
 
@@ -90,8 +91,19 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     });
   }
 
-  /** Creates a model. Errors: 400 for unknown providers, targets that the strategy does not allow or an unknown workspace; 403; 409. */
-  create(scope: OrgScope, dto: CreateModelDto): Promise<Versioned<ModelDto>> {
+  /** Creates a model. Errors: 400 for unknown providers, targets that the strategy does not allow or an unknown workspace; 403; 409; those of `patch`. */
+  create(scope: OrgScope, dto: CreateModelDto, onConflict?: OnConflict): Promise<Versioned<ModelDto>> {
+    return this.createOr(
+      scope,
+      onConflict,
+      dto,
+      () => this.createNew(scope, dto),
+      PatchModelDto,
+      (id, patch) => this.patch(scope, id, patch),
+    );
+  }
+
+  private createNew(scope: OrgScope, dto: CreateModelDto): Promise<Versioned<ModelDto>> {
     const strategy = dto.strategy ?? (dto.targets.length === 1 ? 'single' : 'fallback');
     checkTargetCount(strategy, dto.targets.length);
     const newRow = async (tx: Tx): Promise<ModelEntity> => ({
@@ -128,12 +140,10 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
    * @param workspaceId the only workspace in which a name is looked up. Default: that of a gateway key, else all of the caller
    */
   override async get(scope: OrgScope, idOrName: string, workspaceId?: string): Promise<Versioned<ModelDto>> {
-    const ids = visibleIds(scope);
     if (!idOrName.startsWith('model_')) {
       const within = workspaceId ?? (await this.keys.find(scope.principalId))?.workspace_id;
-      return this.shown(scope, await this.findByName(scope, within, idOrName, ids));
+      return this.shown(scope, await this.findByName(scope, within, idOrName, visibleIds(scope)));
     }
-    if (ids && !ids.includes(idOrName)) throw problem.notFound('model', idOrName);
     return this.shown(scope, await this.find(scope, idOrName));
   }
 
@@ -159,6 +169,12 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
     });
+  }
+
+  protected override readable(scope: OrgScope, row: ModelEntity | null, id: string): ModelEntity {
+    const ids = visibleIds(scope);
+    if (ids && row && !ids.includes(row.model_id)) throw problem.notFound('model', id);
+    return super.readable(scope, row, id);
   }
 
   /** Shows the states of the targets, which the ETag covers. */

@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { CreatesNamed, CreationQueryDto, LifecycleController } from '../../resources';
 import {
   AppDto,
   AppListQueryDto,
@@ -43,9 +43,13 @@ export class AppController extends LifecycleController({
   /** Declare an app, which the next reconcile applies */
   @Post()
   @RequireRoleSomewhere('editor')
-  @ApiCreatedResponse({ type: AppDto })
-  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateAppDto): Promise<Reply> {
-    const app = await this.apps.create(scope, dto);
+  @CreatesNamed(AppDto)
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Body() dto: CreateAppDto,
+    @Query() { on_conflict }: CreationQueryDto,
+  ): Promise<Reply> {
+    const app = await this.apps.create(scope, dto, on_conflict);
     return created(`/registry/v1/apps/${app.view.app}`, app);
   }
 

@@ -11,13 +11,14 @@ import {
   changedColumns,
   documentOf,
   narrowScope,
+  type OnConflict,
   OrgResourceService,
   ReconcileSteps,
   type ResourceKind,
   ResourceKit,
   stamps,
 } from '../../resources';
-import { type AppDto, type AppListQueryDto, type CreateAppDto, type PatchAppDto, toAppDto } from './app.dto';
+import { type AppDto, type AppListQueryDto, type CreateAppDto, PatchAppDto, toAppDto } from './app.dto';
 import type { AppEntity, ReleasedResource } from './app.entity';
 import { AppDeclarations } from './app-declarations';
 import { AppRepository } from './app.repository';
@@ -56,9 +57,20 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   /**
    * Declares an app, which the next reconcile applies. Errors: 400 for malformed declarations and an unknown workspace, 403
    * also for kinds that the caller may not declare, 409 if the slug is taken or the workspace is archived, 422 for an unknown
-   * kind.
+   * kind; those of `patch`.
    */
-  async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
+  create(scope: OrgScope, dto: CreateAppDto, onConflict?: OnConflict): Promise<Versioned<AppDto>> {
+    return this.createOr(
+      scope,
+      onConflict,
+      dto,
+      () => this.createNew(scope, dto),
+      PatchAppDto,
+      (id, patch) => this.patch(scope, id, patch),
+    );
+  }
+
+  private async createNew(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
     await this.declarations.check(dto.resources);
     return this.createIn(scope, dto.workspace_id, async (_workspace, tx) => {
       this.declarations.checkMayDeclare(scope, dto.workspace_id, null, dto.resources);

@@ -26,6 +26,15 @@ export class WorkspaceAccessRepository {
     const rows = await on.query<{ workspace_id: string }>(prepared('workspace.filter-live', statement));
     return new Set(rows.map((row) => row.workspace_id));
   }
+
+  /** Returns the only live workspace of the organization, or among these; undefined if there are several or none. */
+  async findOnlyLive(scope: OrgScope, workspaceIds: readonly string[] | null): Promise<string | undefined> {
+    const rows = await this.database.query<{ workspace_id: string }>(
+      sql`SELECT workspace_id FROM workspaces WHERE org_id = ${scope.orgId} AND archived_at IS NULL
+        AND (${workspaceIds}::text[] IS NULL OR workspace_id = ANY (${workspaceIds}::text[])) LIMIT 2`,
+    );
+    return rows.length === 1 ? rows[0]!.workspace_id : undefined;
+  }
 }
 
 /** Selects the rows that the caller may read, in one workspace if the query names one. */

@@ -5,8 +5,12 @@ import type { IncomingRequest, Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { narrowScope } from '../../resources';
 import { isArchiveMedia, readUpload, type SpooledUpload } from '../upload/skill-upload';
-import type { SkillUploadQueryDto } from './skill.dto';
-import { CreateSkillDto, type SkillDto } from './skill.dto';
+import {
+  CreateSkillDto,
+  type CreateSkillQueryDto,
+  type SkillDto,
+  type SkillUploadQueryDto,
+} from './skill.dto';
 import { SkillService } from './skill.service';
 import { CreateSkillVersionDto, type SkillVersionDetailDto } from './skill-version.dto';
 
@@ -28,17 +32,17 @@ export class SkillUploadService {
   create(
     scope: OrgScope,
     request: IncomingRequest,
-    query: SkillUploadQueryDto,
+    query: CreateSkillQueryDto,
     signal: AbortSignal,
   ): Promise<Versioned<SkillDto>> {
     return this.limit(scope, request, signal, async (spooled) => {
       const upload = await readUpload(spooled, query, CreateSkillDto);
-      const { workspaceId, name = '' } = upload;
+      const { workspaceId } = upload;
       if (workspaceId === undefined) {
         throw problem.invalidField('/workspace_id', 'is required');
       }
-      const content = upload.contentFor(name);
-      return this.skills.create(scope, workspaceId, content, () => spooled.file.checkOpen());
+      const checkClient = (): void => spooled.file.checkOpen();
+      return this.skills.create(scope, workspaceId, upload, checkClient, query.on_conflict);
     });
   }
 

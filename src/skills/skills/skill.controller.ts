@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
   created,
@@ -11,14 +11,14 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { LifecycleController } from '../../resources';
+import { CreatesNamed, LifecycleController } from '../../resources';
 import {
   CreateSkillDto,
+  CreateSkillQueryDto,
   PatchSkillDto,
   SkillDto,
   SkillListQueryDto,
   SkillPageDto,
-  SkillUploadQueryDto,
 } from './skill.dto';
 import { SkillService } from './skill.service';
 import { SkillUploadService } from './skill-upload.service';
@@ -44,11 +44,11 @@ export class SkillController extends LifecycleController({
   @Post()
   @RequireRoleSomewhere('editor')
   @TakesSkill(CreateSkillDto, ['workspace_id'])
-  @ApiCreatedResponse({ type: SkillDto })
+  @CreatesNamed(SkillDto)
   async create(
     @CurrentScope() scope: OrgScope,
     @IncomingBody() body: IncomingRequest,
-    @Query() query: SkillUploadQueryDto,
+    @Query() query: CreateSkillQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
     const skill = await this.uploads.create(scope, body, query, signal);

@@ -2,7 +2,14 @@ import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swa
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { PageOf } from '#platform/paging';
-import { IsFilter, LabelledDto, type Labels, OwnedListQueryDto, sortedLabels } from '../../resources';
+import {
+  CreationQueryDto,
+  IsFilter,
+  LabelledDto,
+  type Labels,
+  OwnedListQueryDto,
+  sortedLabels,
+} from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
 
 @ReadOnlyMembersOf(() => SkillDto)
@@ -17,6 +24,13 @@ export class CreateSkillDto extends SkillSpecDto {
 
 /** The query of an upload as `application/zip`. */
 export class SkillUploadQueryDto {
+  /** The workspace. Required with `application/zip`. In other uploads, send it in the body. */
+  @IsFilter()
+  workspace_id?: string;
+}
+
+/** The query of an upload that creates a skill. */
+export class CreateSkillQueryDto extends CreationQueryDto {
   /** The workspace. Required with `application/zip`. In other uploads, send it in the body. */
   @IsFilter()
   workspace_id?: string;

@@ -89,7 +89,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
   }
 
   /** Lists the newest versions of the skills that the caller may read, by name. */
-  async indexed(scope: OrgScope, workspaceId: string | undefined, limit: number): Promise<IndexedSkill[]> {
+  async listNewest(scope: OrgScope, workspaceId: string | undefined, limit: number): Promise<IndexedSkill[]> {
     const { rows } = await listPage<IndexedSkill>(
       this.database,
       {

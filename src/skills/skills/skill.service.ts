@@ -10,7 +10,9 @@ import {
   type InstalledArtifact,
   installedArtifact,
   LabelledService,
+  type OnConflict,
   OWNED_READERS,
+  type PatchBody,
   type ResourceKind,
   ResourceKit,
   type VersionName,
@@ -31,7 +33,7 @@ import {
   toSkillVersionDto,
 } from './skill-version.dto';
 import { newSkill, nextVersion, SkillWriter } from './skill-writer';
-import { type PatchSkillDto, type SkillDto, toSkillDto } from './skill.dto';
+import { PatchSkillDto, type SkillDto, toSkillDto } from './skill.dto';
 import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { type IndexedSkill, SkillRepository } from './skill.repository';
 
@@ -46,7 +48,7 @@ export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   id: 'skill_id',
   generation: 'generation',
   immutable: ['skill_id', 'name'],
-  unique: { constraint: 'skills_name', field: 'name' },
+  unique: { constraint: 'skills_name', field: 'name', inPaths: true },
   toView: toSkillDto,
 };
 
@@ -70,26 +72,41 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
   }
 
   /**
-   * Creates a skill with its first version. Errors: 400 for an unknown workspace, 403, 409 when the workspace is archived
-   * or has a skill with this name.
+   * Creates a skill with its first version. With `on_conflict=update`, JSON without `files` patches the existing skill, and
+   * every other upload replaces its files. Errors: 400 for an invalid upload and an unknown workspace, 403, 409 when the
+   * workspace is archived or has a skill with this name; those of every change.
    *
    * @param checkClient throws when the client has disconnected
    */
   create(
     scope: OrgScope,
     workspaceId: string,
-    content: SkillContent,
+    upload: SkillUpload,
     checkClient: () => void,
+    onConflict?: OnConflict,
   ): Promise<Versioned<SkillDto>> {
-    return this.transaction(scope, async (tx) => {
-      await this.kit.access.enter(tx, scope, workspaceId, ['editor']);
-      checkClient();
-      const row = newSkill(scope, workspaceId, content);
-      await withUniqueName(SKILL, row, () =>
-        this.writer.write(tx, scope, [{ before: null, row, files: content.files }]),
-      );
-      return this.versioned(row);
-    });
+    const { name = '', spec } = upload;
+    const content = upload.contentFor(name);
+    const create = () =>
+      this.transaction(scope, async (tx) => {
+        await this.kit.access.enter(tx, scope, workspaceId, ['editor']);
+        checkClient();
+        const row = newSkill(scope, workspaceId, content);
+        await withUniqueName(SKILL, row, () =>
+          this.writer.write(tx, scope, [{ before: null, row, files: content.files }]),
+        );
+        return this.versioned(row);
+      });
+    const isPatch = spec !== undefined && !spec.files?.length;
+    const body = { ...(isPatch && { ...spec, files: undefined }), workspace_id: workspaceId, name };
+    return this.createOr(scope, onConflict, body, create, PatchSkillDto, (id, patch) =>
+      isPatch
+        ? this.patch(scope, id, patch)
+        : this.transaction(scope, async (tx) => {
+            const { row } = await this.replaceFiles(tx, scope, id, content, patch, undefined, checkClient);
+            return this.versioned(row);
+          }),
+    );
   }
 
   /**
@@ -112,12 +129,8 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
       name: upload.name,
     };
     return this.transaction(scope, async (tx) => {
-      const before = await this.lock(tx, scope, id, 'update');
-      await this.checkChange(tx, scope, before, fields, ifMatch);
-      checkClient();
-      const isNew = content.source_digest !== before.source_digest;
-      const { version_ordinal } = isNew ? await this.writeVersion(tx, scope, before, content) : before;
-      const version = await this.skills.versions.find(scope.orgKey, id, version_ordinal, tx);
+      const { row, isNew } = await this.replaceFiles(tx, scope, id, content, fields, ifMatch, checkClient);
+      const version = await this.skills.versions.find(scope.orgKey, id, row.version_ordinal, tx);
       return { view: toSkillVersionDetailDto(version!, content.files), isNew };
     });
   }
@@ -223,7 +236,7 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
    * 1,000 skills.
    */
   async index(scope: OrgScope, workspaceId: string | undefined, signal: AbortSignal): Promise<SkillIndexDto> {
-    const skills = await this.skills.indexed(scope, workspaceId, INDEX_MAX + 1);
+    const skills = await this.skills.listNewest(scope, workspaceId, INDEX_MAX + 1);
     if (skills.length > INDEX_MAX) {
       throw problem.invalidQuery(
         'workspace_id',
@@ -336,6 +349,23 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
   ): Promise<InstalledArtifact> {
     await withUniqueName(SKILL, row, () => this.writer.write(tx, scope, [{ before, row, files }]));
     return this.installed(before, row);
+  }
+
+  /** Creates a version with these files, unless the newest one has them. @param named the members that a PATCH could have */
+  private async replaceFiles(
+    tx: Tx,
+    scope: OrgScope,
+    id: string,
+    content: SkillContent,
+    named: PatchBody<SkillEntity>,
+    ifMatch: string | undefined,
+    checkClient: () => void,
+  ): Promise<{ row: SkillEntity; isNew: boolean }> {
+    const before = await this.lock(tx, scope, id, 'update');
+    await this.checkChange(tx, scope, before, named, ifMatch);
+    checkClient();
+    const isNew = content.source_digest !== before.source_digest;
+    return { row: isNew ? await this.writeVersion(tx, scope, before, content) : before, isNew };
   }
 
   private async writeVersion(

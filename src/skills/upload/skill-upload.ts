@@ -89,6 +89,8 @@ export interface SkillUpload {
   workspaceId: string | undefined;
   /** The name that the upload gives the skill. */
   name: string | undefined;
+  /** The members of an upload as JSON. */
+  spec?: SkillSpecDto;
   /** Returns the content of the version, for a skill with this name. Errors: 400. */
   contentFor(name: string): SkillContent;
 }
@@ -174,6 +176,7 @@ async function readSpec({ file }: SpooledUpload, type: SpecType): Promise<SkillU
   return {
     workspaceId: dto.workspace_id,
     name: dto.name ?? undefined,
+    spec: dto,
     contentFor: (name) => contentOfSpec(name, dto),
   };
 }

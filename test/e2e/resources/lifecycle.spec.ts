@@ -19,6 +19,10 @@ interface Kind {
   uniqueWithin?: 'organization';
   /** The member in its path, if not `id`. */
   key?: string;
+  /** Whether its create takes `on_conflict`. */
+  onConflict?: true;
+  /** Whether paths take its name. */
+  inPaths?: true;
   /** Whether it has `GET …/versions`. */
   versioned?: true;
   /** Whether it has `workspace_id`. */
@@ -87,6 +91,7 @@ const KINDS: Kind[] = [
     body: ({ workspace_id }, n) => ({ workspace_id, app: `app-${n}`, resources: [] }),
     change: { description: 'changed' },
     unique: 'app',
+    onConflict: true,
     uniqueWithin: 'organization',
     placed: true,
   },
@@ -104,6 +109,8 @@ const KINDS: Kind[] = [
     }),
     change: { description: 'Subtracts.' },
     unique: 'name',
+    onConflict: true,
+    inPaths: true,
     versioned: true,
     placed: true,
   },
@@ -116,6 +123,7 @@ const KINDS: Kind[] = [
     body: ({ workspace_id }, n) => ({ workspace_id, name: `file ${n}` }),
     change: { metadata: { team: 'search' } },
     unique: 'name',
+    onConflict: true,
     placed: true,
     uploaded: true,
   },
@@ -132,6 +140,7 @@ const KINDS: Kind[] = [
     }),
     change: { description: 'changed' },
     unique: 'name',
+    inPaths: true,
     versioned: true,
     placed: true,
   },
@@ -175,6 +184,8 @@ const KINDS: Kind[] = [
     }),
     change: { description: 'changed' },
     unique: 'name',
+    onConflict: true,
+    inPaths: true,
     placed: true,
   },
   {
@@ -186,6 +197,8 @@ const KINDS: Kind[] = [
     body: ({ workspace_id }, n) => ({ workspace_id, name: `agent-${n}` }),
     change: { instructions: 'Plan.' },
     unique: 'name',
+    onConflict: true,
+    inPaths: true,
     versioned: true,
     placed: true,
   },
@@ -206,6 +219,8 @@ const KINDS: Kind[] = [
     body: ({ workspace_id }, n) => ({ workspace_id, name: `dataset ${n}` }),
     change: { description: 'changed' },
     unique: 'name',
+    onConflict: true,
+    inPaths: true,
     placed: true,
     header: true,
   },
@@ -242,6 +257,8 @@ const KINDS: Kind[] = [
     }),
     change: { grain: 'session' },
     unique: 'name',
+    onConflict: true,
+    inPaths: true,
     versioned: true,
     placed: true,
     header: true,
@@ -270,6 +287,8 @@ const KINDS: Kind[] = [
     }),
     change: { description: 'changed' },
     unique: 'name',
+    onConflict: true,
+    inPaths: true,
     placed: true,
     header: true,
   },
@@ -335,6 +354,8 @@ describe('a resource of the kind', () => {
       change,
       unique,
       uniqueWithin,
+      onConflict,
+      inPaths,
       key = id,
       versioned,
       placed,
@@ -343,16 +364,28 @@ describe('a resource of the kind', () => {
       deleted,
     }) => {
       const caller = (): ApiClient => owner;
-      const send = (by: ApiClient, to: Parents, members: Record<string, unknown>): Promise<Answer> =>
-        uploaded
-          ? by.post(
-              `${collection(to)}?${new URLSearchParams(members as Record<string, string>).toString()}`,
-              Buffer.from('x'),
-            )
-          : by.post(collection(to), members);
+      const send = (
+        by: ApiClient,
+        to: Parents,
+        members: Record<string, unknown>,
+        query: Record<string, string> = {},
+      ): Promise<Answer> => {
+        if (!uploaded) {
+          return by.post(`${collection(to)}?${new URLSearchParams(query).toString()}`, members);
+        }
+        const texts = Object.entries(members).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value : JSON.stringify(value),
+        ]);
+        const fields = new URLSearchParams({ ...query, ...Object.fromEntries(texts) });
+        return by.post(`${collection(to)}?${fields.toString()}`, Buffer.from('x'));
+      };
       const list = (): string => (id === 'session_id' ? '/agent/v1/sessions' : collection(parents));
       const create = (more: Record<string, unknown> = {}): Promise<Answer> =>
         send(caller(), parents, { ...body(parents, (resourceCount += 1)), ...more });
+      /** Creates resources with `on_conflict`. */
+      const upsert = (mode: string, members: Record<string, unknown>): Promise<Answer> =>
+        send(caller(), parents, members, { on_conflict: mode });
       const createdPath = async (): Promise<{ path: string; view: any; etag: string }> => {
         const answer = await create();
         expect(answer.status).toBe(201);
@@ -538,6 +571,76 @@ describe('a resource of the kind', () => {
           const same = body(parents, (resourceCount += 1));
           const answers = await Promise.all(Array.from({ length: 4 }, () => send(caller(), parents, same)));
           expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+        });
+      }
+
+      if (onConflict) {
+        it('is returned or patched by a create with on_conflict, which writes only changes', async () => {
+          const members = body(parents, (resourceCount += 1));
+          const first = await upsert('update', members);
+          expect(first).toMatchObject({ status: 201, headers: expect.anything() });
+          const path = first.headers.get('location')!;
+          const changed = { ...members, ...change };
+          const returned = await upsert('return', changed);
+          const same = await upsert('update', members);
+          expect([returned, same].map(({ status, headers }) => [status, headers.get('location')])).toEqual([
+            [200, null],
+            [200, null],
+          ]);
+          expect([returned.body, same.body]).toEqual([first.body, first.body]);
+          expect([etagOf(returned), etagOf(same)]).toEqual([etagOf(first), etagOf(first)]);
+          const updated = await upsert('update', changed);
+          expect(updated).toMatchObject({ status: 200, body: { ...change, [id]: first.body[id] } });
+          const read = await caller().get(path);
+          expect([updated.body, etagOf(updated)]).toEqual([read.body, etagOf(read)]);
+          expect(etagOf(await upsert('update', changed))).toBe(etagOf(updated));
+          if (audited) {
+            const actions = (await entriesOf(first.body[id])).map(({ action }) => action);
+            expect(actions).toEqual(['create', 'update']);
+          }
+          if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(2);
+          const refused = [await upsert('error', members), await upsert('replace', members)];
+          expect(refused.map((one) => [one.status, one.body.code])).toEqual([
+            [409, 'conflict'],
+            [422, 'validation_failed'],
+          ]);
+          expect((await caller().post(`${path}/archive`)).status).toBe(200);
+          const next = await upsert('return', members);
+          expect(next.status).toBe(201);
+          expect(next.body[id]).not.toBe(first.body[id]);
+        });
+
+        it('is created once by concurrent clients with on_conflict=update', async () => {
+          const members = body(parents, (resourceCount += 1));
+          const bodies = [members, members, { ...members, ...change }, members];
+          const answers = await Promise.all(bodies.map((one) => upsert('update', one)));
+          expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201]);
+          expect(new Set(answers.map((one) => one.body[id])).size).toBe(1);
+        });
+      }
+
+      if (inPaths) {
+        it('is found by its name in a path while it is live, except by DELETE and restore', async () => {
+          const { path, view } = await createdPath();
+          const named = `${collection(parents)}/name:${encodeURIComponent(view[unique!])}`;
+          const read = await caller().get(named);
+          expect(read).toMatchObject({ status: 200, body: view });
+          const changed = await caller().patch(named, change, { 'if-match': etagOf(read) });
+          expect(changed).toMatchObject({ status: 200, body: change });
+          if (versioned) expect((await caller().get(`${named}/versions`)).body.page.total).toBe(2);
+          expect(await caller().post(`${named}/archive`)).toMatchObject({
+            status: 200,
+            body: { [id]: view[id] },
+          });
+          const gone = [
+            await caller().get(named),
+            await caller().patch(named, change),
+            await caller().post(`${named}/restore`),
+            await caller().delete(named),
+          ];
+          expect(gone.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+          expect(gone[3]!.body.detail).toContain('take ids, not names');
+          expect((await caller().get(path)).status).toBe(200);
         });
       }
 

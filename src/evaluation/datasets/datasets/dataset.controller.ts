@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   created,
@@ -11,7 +11,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { LifecycleController } from '../../../resources';
+import { CreatesNamed, CreationQueryDto, LifecycleController } from '../../../resources';
 import {
   CreateDatasetDto,
   DatasetDto,
@@ -40,13 +40,14 @@ export class DatasetController extends LifecycleController({
   /** Create a dataset */
   @Post()
   @RequireRole('editor')
-  @ApiCreatedResponse({ type: DatasetDto })
+  @CreatesNamed(DatasetDto)
   async create(
     @CurrentScope() scope: Scope,
     @Body() dto: CreateDatasetDto,
+    @Query() { on_conflict }: CreationQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const dataset = await this.datasets.create(scope, dto, signal);
+    const dataset = await this.datasets.create(scope, dto, signal, on_conflict);
     return created(`/eval/v1/datasets/${dataset.view.dataset_id}`, dataset);
   }
 

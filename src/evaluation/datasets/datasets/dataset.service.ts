@@ -12,6 +12,7 @@ import {
   checkLive,
   checkWorkspaceOfSearch,
   type InstalledArtifact,
+  type OnConflict,
   pick,
   type ResourceKind,
   ResourceKit,
@@ -25,7 +26,7 @@ import {
   type DatasetDto,
   type DatasetListQueryDto,
   type DatasetSearchDto,
-  type PatchDatasetDto,
+  PatchDatasetDto,
   toDatasetDto,
 } from './dataset.dto';
 import type { DatasetEntity } from './dataset.entity';
@@ -40,7 +41,7 @@ const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   immutable: ['dataset_id'],
   auditedFields: ['name', 'tags', 'baselines'],
   createdFields: ['name', 'acquired_from'],
-  unique: { constraint: 'datasets_name', field: 'name' },
+  unique: { constraint: 'datasets_name', field: 'name', inPaths: true },
   toView: toDatasetDto,
 };
 
@@ -64,10 +65,20 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     super(kit, datasets, DATASET);
   }
 
-  /** Creates a dataset. Errors: 400 for an unusable JSON Schema, 409 if the name is taken. */
-  async create(scope: Scope, dto: CreateDatasetDto, signal: AbortSignal): Promise<Versioned<DatasetDto>> {
-    await this.checkSchemas(scope, dto, null, signal);
-    return this.createIn(scope, dto.workspace_id, () => newDataset(scope, dto, null));
+  /** Creates a dataset. Errors: 400 for an unusable JSON Schema, 409 if the name is taken, those of `patch`. */
+  create(
+    scope: Scope,
+    dto: CreateDatasetDto,
+    signal: AbortSignal,
+    onConflict?: OnConflict,
+  ): Promise<Versioned<DatasetDto>> {
+    const create = async () => {
+      await this.checkSchemas(scope, dto, null, signal);
+      return this.createIn(scope, dto.workspace_id, () => newDataset(scope, dto, null));
+    };
+    return this.createOr(scope, onConflict, dto, create, PatchDatasetDto, (id, patch) =>
+      this.patch(scope, id, patch, signal),
+    );
   }
 
   /**
