@@ -10,7 +10,7 @@ import {
   NOT_REPEATABLE_EXTENSION,
   SCHEMAS_EXTENSION,
 } from '#platform/http';
-import type { Method, Operation, Parameter, Paths, Response, Schema } from './operation';
+import type { Document, Method, Operation, Parameter, Paths, Response, Schema } from './operation';
 import { completeErrors, takesEnumerated } from './operation-errors';
 import type { ProblemTraits } from './problem-codes';
 import {
@@ -33,13 +33,7 @@ import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
  *   headers of every response
  */
 export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject['paths']): OpenAPIObject {
-  const completed = document as unknown as {
-    info: Record<string, unknown>;
-    jsonSchemaDialect?: string;
-    tags?: unknown[];
-    paths: Paths;
-    components: { schemas?: Record<string, Schema>; responses?: Record<string, Response>; headers?: object };
-  };
+  const completed = document as unknown as Document;
   delete completed.info.contact;
   completed.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
   completed.jsonSchemaDialect = 'https://json-schema.org/draft/2020-12/schema';
@@ -120,8 +114,7 @@ function addReadOnlyMembers(paths: Paths, schemas: Record<string, Schema>): void
       return schemas[$ref?.split('/').at(-1) ?? ''];
     });
     if (!body?.properties || !view?.properties) continue;
-    for (const [name, schema] of Object.entries(view.properties))
-      body.properties[name] ??= { ...schema, readOnly: true };
+    for (const name of Object.keys(view.properties)) body.properties[name] ??= { readOnly: true };
   }
 }
 
@@ -216,7 +209,7 @@ function completeOperation(operation: Operation, traits: Traits): void {
     response.description ||= status.startsWith('2') ? 'Success.' : REASONS[Number(status)];
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
-  if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
+  if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/NotModified' };
 }
 
 /** Returns the sentences that describe who may call an operation. */

@@ -3,6 +3,9 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { ProblemDto } from '#platform/problem';
 import { completeDocument } from './complete';
 import { operationIdOf, withPlainSchemaNames } from './names';
+import type { Document } from './operation';
+import { completeSchemas } from './schemas';
+import { shareComponents } from './shared-components';
 
 export const API_TITLE = 'public API';
 export const API_VERSION = 'current';
@@ -46,5 +49,9 @@ export function buildDocument(
     autoTagControllers: false,
     extraModels: [ProblemDto],
   });
-  return withPlainSchemaNames(completeDocument(generated, mounted));
+  const named = withPlainSchemaNames(completeDocument(generated, mounted));
+  const document = named as unknown as Document;
+  completeSchemas(document);
+  shareComponents(document);
+  return named;
 }

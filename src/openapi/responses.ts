@@ -1,5 +1,6 @@
 import { ETAG_HEADER } from '#platform/http';
 import { type ProblemCode, problemContent } from '#platform/problem';
+import { pascalCase } from './names';
 import { codesOfStatus } from './problem-codes';
 
 /** Default descriptions of responses other than success. */
@@ -20,6 +21,41 @@ export const REASONS: Record<number, string> = {
   503: 'The service, or something it depends on, is unavailable or overloaded.',
   504: 'The request exceeded its deadline.',
 };
+
+/**
+ * Names of the shared responses by their status, and the codes that most operations return with it. A response with other
+ * codes is named after them.
+ */
+const NAMES: Record<number, { name: string; usual?: readonly ProblemCode[] }> = {
+  304: { name: 'NotModified' },
+  400: { name: 'BadRequest', usual: ['invalid_query', 'invalid_request'] },
+  401: { name: 'Unauthorized', usual: codesOfStatus(401) },
+  403: { name: 'Forbidden', usual: codesOfStatus(403) },
+  404: { name: 'NotFound' },
+  405: { name: 'MethodNotAllowed' },
+  408: { name: 'RequestTimeout' },
+  409: { name: 'Conflict' },
+  412: { name: 'PreconditionFailed' },
+  413: { name: 'PayloadTooLarge', usual: codesOfStatus(413) },
+  415: { name: 'UnsupportedMediaType', usual: codesOfStatus(415) },
+  422: { name: 'ValidationFailed', usual: codesOfStatus(422) },
+  429: { name: 'TooManyRequests' },
+  500: { name: 'InternalError' },
+  503: { name: 'Unavailable', usual: ['auth_unavailable', 'service_overloaded', 'service_unavailable'] },
+  504: { name: 'Timeout' },
+};
+
+/** Returns the name of a response with a status, or undefined if it is named after its content. */
+export const nameOfStatus = (status: string): string | undefined => NAMES[Number(status)]?.name;
+
+/** Returns the name of a response with these codes, such as `BadRequest`, `BadRequestOrInvalidBase64` or `ForbiddenAccountSuspended`. */
+export function nameOfProblem(status: number, codes: readonly ProblemCode[]): string {
+  const { name, usual = codes } = NAMES[status]!;
+  const others = codes.filter((code) => !usual.includes(code));
+  const isWider = codes.length - others.length === usual.length;
+  if (isWider) return others.length === 0 ? name : `${name}Or${others.map(pascalCase).join('')}`;
+  return name + codes.map(pascalCase).join('');
+}
 
 const header = (description: string, schema: object = { type: 'string' }, required = true): object => ({
   description,
@@ -106,7 +142,7 @@ interface ProblemFamily {
 const FAMILIES: readonly ProblemFamily[] = [
   {
     path: /^\/model\/v1\//,
-    prefix: 'model_',
+    prefix: 'Model',
     schema: 'GatewayProblemDto',
     headers: {
       'X-Should-Retry': header(
@@ -130,14 +166,13 @@ const RETRIED: ReadonlySet<number> = new Set([409, 429, 503]);
 /** The responses that operations refer to. Operations with the same codes for a status share a response. */
 export class SharedResponses {
   private readonly responses = new Map<string, object>([
-    ['304', { description: REASONS[304], headers: headersOf(304) }],
+    [NAMES[304]!.name, { description: REASONS[304], headers: headersOf(304) }],
   ]);
 
   /** Returns a reference to the response with these codes. */
   refTo(path: string, status: number, codes: readonly ProblemCode[]): string {
     const { prefix, schema, headers } = familyOf(path);
-    const isWhole = codes.length === codesOfStatus(status).length;
-    const name = `${prefix}${status}${isWhole ? '' : `.${codes.join('.')}`}`;
+    const name = prefix + nameOfProblem(status, codes);
     this.responses.set(name, {
       description: REASONS[status],
       headers: { ...headersOf(status), ...(RETRIED.has(status) && headers) },

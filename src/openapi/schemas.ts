@@ -1,0 +1,108 @@
+import { ANY_JSON, VARIANTS_EXTENSION, type Variants } from '#platform/http';
+import { canonicalJson } from '#platform/json';
+import { pascalCase } from './names';
+import type { Document, Schema } from './operation';
+
+const ANY_JSON_TEXT = canonicalJson(ANY_JSON);
+
+const JSON_VALUE = { $ref: '#/components/schemas/JsonValue' };
+
+/** Any JSON value, for the components. */
+const JSON_VALUE_SCHEMA = {
+  description: 'Any JSON value.',
+  anyOf: [
+    { type: 'object', additionalProperties: JSON_VALUE },
+    { type: 'array', items: JSON_VALUE },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'null' },
+  ],
+} as Schema;
+
+/** Control characters as a range, because the regular expressions of Python and of JSON Schema validators lack `\p{Cc}`. */
+const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';
+
+/** Rewrites the schemas of a document so that generators of clients make good types of them. */
+export function completeSchemas(document: Document): void {
+  const schemas = (document.components.schemas ??= {});
+  rewrite(document);
+  for (const [name, schema] of Object.entries(schemas)) {
+    schemas[name] = withOutcomes(schema);
+    Object.assign(schemas, variantsOf(name, schemas[name]));
+  }
+  schemas.JsonValue = JSON_VALUE_SCHEMA;
+}
+
+/** Names the free-form values in a part of the document, and makes its patterns portable. */
+function rewrite(part: unknown): void {
+  if (typeof part !== 'object' || part === null) return;
+  const schema = part as Schema;
+  if (schema.oneOf && canonicalJson({ oneOf: schema.oneOf }) === ANY_JSON_TEXT) {
+    delete schema.oneOf;
+    Object.assign(schema, JSON_VALUE);
+  }
+  if (typeof schema.pattern === 'string') {
+    schema.pattern = schema.pattern.replaceAll('\\p{Cc}', CONTROL_CHARACTERS);
+  }
+  Object.values(part).forEach(rewrite);
+}
+
+/** Splits an item of a 207 response: it has either the stored object or the error. */
+function withOutcomes(schema: Schema): Schema {
+  const { properties = {}, required = [], description } = schema;
+  const outcomes = Object.keys(properties).filter((name) => !required.includes(name));
+  if (!properties.status_code || !outcomes.includes('error')) return schema;
+  const branchOf = (outcome: string) => ({
+    type: 'object',
+    properties: Object.fromEntries(
+      Object.entries(properties).filter(([name]) => name === outcome || !outcomes.includes(name)),
+    ),
+    required: [...required, outcome],
+  });
+  return { ...(description && { description }), oneOf: outcomes.map(branchOf) };
+}
+
+/**
+ * Splits an object with a member that decides which others it has into one schema for each value of that member, and a union
+ * of these with a discriminator. Returns all of them by their names, or nothing for other objects.
+ */
+function variantsOf(name: string, { description, ...schema }: Schema): Record<string, Schema> {
+  const { properties = {} } = schema;
+  const tag = Object.keys(properties).find((member) => VARIANTS_EXTENSION in properties[member]!);
+  if (tag === undefined) return {};
+  const { [VARIANTS_EXTENSION]: declared, ...tagSchema } = properties[tag] as Schema & Declared;
+  const specific = new Set(Object.values(declared).flatMap((members) => Object.keys(members)));
+  const variants = Object.entries(declared).map(([value, members]) => {
+    const variant: Schema = { ...schema, properties: {}, required: [...(schema.required ?? [])] };
+    for (const [member, common] of Object.entries(properties)) {
+      const own = members[member];
+      if (member === tag) variant.properties![member] = { ...tagSchema, enum: [value] };
+      else if (!specific.has(member)) variant.properties![member] = common;
+      else if (own === undefined) variant.properties![member] = { type: 'null' };
+      else variant.properties![member] = own === true ? withoutNull(common) : { ...common, ...(own || {}) };
+      if (own === true) variant.required!.push(member);
+    }
+    return [value, nameOfVariant(name, value), variant] as const;
+  });
+  const references = variants.map(([value, variant]) => [value, `#/components/schemas/${variant}`] as const);
+  const union = {
+    ...(description && { description }),
+    oneOf: references.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: tag, mapping: Object.fromEntries(references) },
+  };
+  return { [name]: union, ...Object.fromEntries(variants.map(([, variant, one]) => [variant, one])) };
+}
+
+interface Declared {
+  [VARIANTS_EXTENSION]: Variants;
+}
+
+/** Returns the name of a variant, with its value behind the verb: `CreateScorer` and `code` are `CreateCodeScorer`. */
+const nameOfVariant = (schema: string, value: string): string =>
+  schema.replace(/^(?:Create|Patch|Import)?/, (verb) => verb + pascalCase(value));
+
+const withoutNull = (schema: Schema): Schema => {
+  const [type = 'string', ...others] = [schema.type ?? []].flat().filter((one) => one !== 'null');
+  return { ...schema, type: others.length === 0 ? type : [type, ...others] };
+};
