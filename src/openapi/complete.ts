@@ -17,11 +17,8 @@ import {
   DIGEST_HEADER,
   ERROR_HEADERS,
   LOCATION_HEADER,
-  RATE_LIMIT_HEADERS,
   REASONS,
   REPLAYED_HEADER,
-  REQUEST_ID_HEADER,
-  SHARED_HEADERS,
   SharedResponses,
 } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
@@ -68,15 +65,22 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
     if (schema) schema.additionalProperties = false;
   }
   completed.components.responses = responses.all();
-  completed.components.headers = SHARED_HEADERS;
+  inheritSecurity(completed);
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
 
+/** Declares the bearer token once. Only public operations differ. */
+function inheritSecurity(document: Document): void {
+  document.security = [{ bearer: [] }];
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    if (operation.security?.length) delete operation.security;
+  }
+}
+
 function addHeaders(responses: Operation['responses']): void {
   for (const [status, response] of Object.entries(responses) as [string, Response][]) {
-    const added = { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] };
-    response.headers = { ...added, ...response.headers };
+    response.headers = { ...ERROR_HEADERS[status], ...response.headers } as Record<string, object>;
   }
 }
 
@@ -207,7 +211,8 @@ function completeOperation(operation: Operation, traits: Traits): void {
   for (const [status, response] of Object.entries(operation.responses)) {
     if ('$ref' in response) continue;
     response.description ||= status.startsWith('2') ? 'Success.' : REASONS[Number(status)];
-    response.headers = { ...response.headers, ...responseHeaders(status, traits) };
+    const headers = { ...response.headers, ...responseHeaders(status, traits) };
+    if (Object.keys(headers).length > 0) response.headers = headers;
   }
   if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/NotModified' };
 }
@@ -218,23 +223,19 @@ function accessOf(operation: Operation, { path, method, workspace }: Traits): st
   if (!rule || rule.kind === 'public') return 'Requires no token.';
   if (rule.kind === 'platform') return 'Only for platform principals.';
   if (rule.kind === 'principal') return 'Requires authentication, but no role.';
-  const requires = `Requires the role ${roleList(rule.anyOf)} in`;
-  if (rule.kind === 'roles_everywhere') return `${requires} the whole organization.`;
-  if (rule.kind === 'roles')
-    return `${requires} the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
-  if (rule.isOfOrganization) return `${requires} at least one workspace.`;
-  if (path.includes('{')) return `${requires} the ${placeOf(path)}.`;
+  const requires = `Requires ${roleList(rule.anyOf)}`;
+  if (rule.kind === 'roles_everywhere') return `${requires} in the whole organization.`;
+  if (rule.kind === 'roles') return `${requires}${workspace === 'required' ? '' : ' in the organization'}.`;
+  if (rule.isOfOrganization) return `${requires} in at least one workspace.`;
+  if (path.includes('{')) return `${requires}${placeOf(path)}.`;
   if (/^(?:list|search)/.test(operationId)) {
-    return `${requires} at least one workspace. Covers only the workspaces where you have such a role.`;
+    return `${requires} in at least one workspace. Covers only the workspaces where you have such a role.`;
   }
-  return `${requires} ${method === 'get' ? 'at least one workspace' : `the ${placeOf(path)}`}.`;
+  return `${requires}${method === 'get' ? ' in at least one workspace' : placeOf(path)}.`;
 }
 
-/** Returns where a role is required: in the workspace that the request names, or in that of the resource. */
-function placeOf(path: string): string {
-  if (path.includes('{workspace_id}') || path.endsWith('/acquire')) return 'workspace';
-  return MODEL_CALL.test(path) ? 'workspace of the model' : 'workspace of the resource';
-}
+/** Returns where a role is required, unless it is the workspace that the request names or that of the resource. */
+const placeOf = (path: string): string => (MODEL_CALL.test(path) ? ' in the workspace of the model' : '');
 
 /** Paths of the model gateway that call a model. */
 const MODEL_CALL = /^\/model\/v1\/(chat|responses|embeddings|messages)\b/;
@@ -287,13 +288,11 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
 }
 
 function responseHeaders(status: string, traits: Traits): object {
-  const always = { ...REQUEST_ID_HEADER, ...(traits.isRateLimited && RATE_LIMIT_HEADERS) };
-  if (!status.startsWith('2')) return { ...always, ...ERROR_HEADERS[status] };
+  if (!status.startsWith('2')) return { ...ERROR_HEADERS[status] };
   const isCreated = !traits.isRead && (status === '201' || status === '202');
   const isDeleted = traits.method === 'delete';
   const hasETag = traits.readsVersioned || (traits.acceptsIfMatch && !isDeleted) || traits.createsVersioned;
   return {
-    ...always,
     ...(isCreated && LOCATION_HEADER),
     ...(traits.method === 'get' && DIGEST_HEADER),
     ...(hasETag && ETAG_HEADER),

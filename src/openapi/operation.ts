@@ -51,6 +51,8 @@ export interface Schema {
   enum?: unknown[];
   items?: Schema;
   pattern?: string;
+  minimum?: number;
+  exclusiveMinimum?: number;
   oneOf?: Schema[];
   anyOf?: Schema[];
   allOf?: Schema[];

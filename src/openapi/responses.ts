@@ -62,8 +62,9 @@ const header = (description: string, schema: object = { type: 'string' }, requir
   ...(required && { required }),
   schema,
 });
-export const REQUEST_ID_HEADER = {
-  'X-Request-Id': header('Identifies the request in the logs of the service.'),
+/** A header of all responses. Only 500 lists it. */
+const REQUEST_ID_HEADER = {
+  'X-Request-Id': header('Identifies the request in the logs of the service. Every response has it.'),
 };
 export const LOCATION_HEADER = {
   Location: header('The path of the new resource.', { type: 'string', format: 'uri-reference' }),
@@ -80,24 +81,19 @@ export const REPLAYED_HEADER = {
   ),
 };
 
-/** Headers of all responses to requests that a rate limit counts, by their name in the document. */
-export const SHARED_HEADERS = {
+/** Headers of all responses to requests that a rate limit counts. Only 429 lists them. */
+const RATE_LIMIT_HEADERS = {
   'RateLimit-Policy': header(
-    'The rate limit that counts the request: its name, the number of requests (`q`) and the length of its window in seconds (`w`), such as `"reads";q=600;w=60`. Absent without a limit.',
+    'The rate limit that counts the request: its name, the number of requests (`q`) and the length of its window in seconds (`w`), such as `"reads";q=600;w=60`. Every response to a counted request has it.',
     undefined,
     false,
   ),
   RateLimit: header(
-    'The state of the rate limit: its name, the number of remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
+    'The state of the rate limit: its name, the number of remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Every response to a counted request has it.',
     undefined,
     false,
   ),
 };
-
-/** References to the shared headers. */
-export const RATE_LIMIT_HEADERS = Object.fromEntries(
-  Object.keys(SHARED_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-);
 
 /** Headers of error responses and of 304. */
 export const ERROR_HEADERS: Record<string, object> = {
@@ -117,8 +113,10 @@ export const ERROR_HEADERS: Record<string, object> = {
     ),
   },
   429: {
+    ...RATE_LIMIT_HEADERS,
     'Retry-After': header('Seconds to wait before a retry.', { type: 'string', pattern: '^[1-9][0-9]*$' }),
   },
+  500: REQUEST_ID_HEADER,
   401: { 'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` if a token was sent.') },
   415: {
     'Accept-Encoding': header(
@@ -187,8 +185,4 @@ export class SharedResponses {
   }
 }
 
-const headersOf = (status: number): object => ({
-  ...REQUEST_ID_HEADER,
-  ...RATE_LIMIT_HEADERS,
-  ...ERROR_HEADERS[status],
-});
+const headersOf = (status: number): object => ({ ...ERROR_HEADERS[status] });

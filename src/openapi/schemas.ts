@@ -7,12 +7,15 @@ const ANY_JSON_TEXT = canonicalJson(ANY_JSON);
 
 const JSON_VALUE = { $ref: '#/components/schemas/JsonValue' };
 
-/** Any JSON value, for the components. */
+/**
+ * Any JSON value, for the components. The elements of arrays are not a reference, because TypeScript rejects the type that
+ * openapi-typescript would make of it.
+ */
 const JSON_VALUE_SCHEMA = {
   description: 'Any JSON value.',
   anyOf: [
     { type: 'object', additionalProperties: JSON_VALUE },
-    { type: 'array', items: JSON_VALUE },
+    { type: 'array', items: {} },
     { type: 'string' },
     { type: 'number' },
     { type: 'boolean' },
@@ -42,6 +45,10 @@ function rewrite(part: unknown): void {
     delete schema.oneOf;
     Object.assign(schema, JSON_VALUE);
   }
+  // together with an exclusive minimum, a minimum that is not greater says nothing
+  if (Number(schema.minimum) <= Number(schema.exclusiveMinimum)) delete schema.minimum;
+  // the default of parameters and headers
+  if ((part as { required?: unknown }).required === false) delete schema.required;
   if (typeof schema.pattern === 'string') {
     schema.pattern = schema.pattern.replaceAll('\\p{Cc}', CONTROL_CHARACTERS);
   }
@@ -80,7 +87,7 @@ function variantsOf(name: string, { description, ...schema }: Schema): Record<st
       if (member === tag) variant.properties![member] = { ...tagSchema, enum: [value] };
       else if (!specific.has(member)) variant.properties![member] = common;
       else if (own === undefined) variant.properties![member] = { type: 'null' };
-      else variant.properties![member] = own === true ? withoutNull(common) : { ...common, ...(own || {}) };
+      else variant.properties![member] = own === true ? withoutNull(common) : variantOf(common, own);
       if (own === true) variant.required!.push(member);
     }
     return [value, nameOfVariant(name, value), variant] as const;
@@ -93,6 +100,10 @@ function variantsOf(name: string, { description, ...schema }: Schema): Record<st
   };
   return { [name]: union, ...Object.fromEntries(variants.map(([, variant, one]) => [variant, one])) };
 }
+
+/** Returns the schema that a member has in a variant. */
+const variantOf = (common: Schema, own: boolean | object): Schema =>
+  typeof own === 'object' ? { description: common.description!, ...own } : common;
 
 interface Declared {
   [VARIANTS_EXTENSION]: Variants;

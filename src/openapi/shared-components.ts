@@ -1,6 +1,6 @@
 import { canonicalJson } from '#platform/json';
 import { pascalCase } from './names';
-import type { Components, Document, Operation, Parameter, Response, Schema } from './operation';
+import type { Components, Document, Operation, Response, Schema } from './operation';
 import { nameOfStatus } from './responses';
 
 /** A place that can refer to a component instead of containing it. */
@@ -41,7 +41,7 @@ function share(components: Components, kind: Kind, uses: readonly Use[]): void {
     const key = `${use.name} ${canonicalJson(use.value)}`;
     groups.set(key, [...(groups.get(key) ?? []), use]);
   }
-  const repeated = [...groups.values()].filter((group) => group.length > 1);
+  const repeated = [...groups.values()].filter((group) => isWorthSharing(group, kind));
   for (const group of repeated.sort((a, b) => b.length - a.length)) {
     const name = freeName(group, shared);
     shared[name] = group[0]!.value;
@@ -49,13 +49,26 @@ function share(components: Components, kind: Kind, uses: readonly Use[]): void {
   }
 }
 
+/** A type is only shared if its references are shorter. Everything else is easier to compare if it is a component. */
+function isWorthSharing(uses: readonly Use[], kind: Kind): boolean {
+  const [{ name, value }] = uses as [Use, ...Use[]];
+  const saved = JSON.stringify(value).length - `{"$ref":"#/components/${kind}/${name}"}`.length;
+  return uses.length > 1 && (kind !== 'schemas' || saved * uses.length > SAVED_MIN + name.length + saved);
+}
+
+/** The number of characters that a shared type must save. */
+const SAVED_MIN = 60;
+
+/** Built-in types of TypeScript, which a generated type with the same name would hide. */
+const BUILT_IN: ReadonlySet<string> = new Set(['Cache', 'Headers', 'Range', 'Response']);
+
 /** Returns the first name for a component that no other component has. */
 function freeName(group: readonly Use[], taken: object): string {
   const { name, users } = group[0]!;
   const common = users.filter((user) => group.every((use) => use.users.includes(user)));
   const first = group.map((use) => use.users.at(-1)!).sort()[0]!;
   const names = [name, ...[...common, first].map((user) => `${name}Of${pascalCase(user)}`)];
-  const free = names.find((one) => !Object.hasOwn(taken, one));
+  const free = names.find((one) => !Object.hasOwn(taken, one) && !BUILT_IN.has(one));
   if (free === undefined) throw new Error(`Several components have the name ${names.at(-1)}.`);
   return free;
 }
@@ -74,7 +87,7 @@ function headersOf(document: Document): Use[] {
             ? []
             : [
                 {
-                  name: pascalCase(name.replace(/^X-(?:Service-)?/, '')),
+                  name: nameOfHeader(name),
                   value,
                   users,
                   replace: (reference: object) => Object.assign(response.headers!, { [name]: reference }),
@@ -89,22 +102,18 @@ function headersOf(document: Document): Use[] {
   ];
 }
 
-/** The words before or after the names of parameters, because a path, a query and a header can have the same. */
-const PARAMETER_NAMES: Record<string, (name: string) => string> = {
-  path: (name) => `${name}InPath`,
-  query: (name) => name,
-  header: (name) => `${name}Header`,
-};
-
 const parametersOf = (document: Document): Use[] =>
   operationsOf(document).flatMap((operation) =>
-    ((operation.parameters ?? []) as Parameter[]).map((value, index, all) => ({
-      name: PARAMETER_NAMES[value.in]!(pascalCase(value.name.replace(/^X-(?:Service-)?/, ''))),
+    (operation.parameters ?? []).map((value, index, all) => ({
+      name: nameOfHeader(value.name),
       value,
-      users: usersOf(operation),
+      users: [...(operation.tags ?? []), value.in, operation.operationId ?? ''],
       replace: (reference) => void (all[index] = reference as never),
     })),
   );
+
+/** Returns a name without the prefix of headers that are not in a standard. */
+const nameOfHeader = (name: string): string => pascalCase(name.replace(/^X-(?:Service-)?/, ''));
 
 const responsesOf = (document: Document): Use[] =>
   operationsOf(document).flatMap((operation) =>
@@ -122,40 +131,25 @@ const responsesOf = (document: Document): Use[] =>
     ),
   );
 
-/** Words for statuses that succeed. */
-const SUCCESS: Record<string, string> = {
-  201: 'Created',
-  202: 'Accepted',
-  204: 'NoContent',
-  206: 'Part',
-  '2XX': 'AnySuccess',
-  default: 'AnyOther',
-};
+/** Words for statuses that succeed, after the name of their content. */
+const SUCCESS: Record<string, string> = { 201: 'Created', 202: 'Accepted', 206: 'Range' };
 
 function nameOfResponse(status: string, { content = {} }: Response): string {
-  const [schema] = Object.values(content).flatMap((media) => {
-    const { $ref } = media.schema as Schema;
-    return $ref === undefined ? [] : [$ref.split('/').at(-1)!];
-  });
-  return nameOfStatus(status) ?? `${schema ?? ''}${SUCCESS[status] ?? 'Response'}`;
+  const [media] = Object.entries(content);
+  const { $ref } = (media?.[1].schema ?? {}) as Schema;
+  const noun = $ref?.split('/').at(-1) ?? (media ? 'Content' : 'Empty');
+  return nameOfStatus(status) ?? `${noun}${SUCCESS[status] ?? 'Response'}`;
 }
 
-/** Smaller types are not worth a name, in characters. */
-const TYPE_MIN = 70;
-
-/** Returns the types of members that deserve a name: enumerations, arrays, objects and unions. */
+/** Returns the types of members, at any depth of the objects in a schema. */
 const memberTypesOf = ({ components: { schemas = {} } }: Document): Use[] =>
-  Object.entries(schemas).flatMap(([schema, { properties = {} }]) =>
-    Object.entries(properties)
-      .filter(
-        ([, { type, enum: values, items, anyOf }]) =>
-          values ?? items ?? anyOf ?? (type === 'object' || type?.includes('object')),
-      )
-      .filter(([, value]) => JSON.stringify(value).length >= TYPE_MIN)
-      .map(([name, value]) => ({
+  Object.entries(schemas).flatMap(([schema, { properties = {}, oneOf = [] }]) =>
+    [properties, ...oneOf.map((one) => one.properties ?? {})].flatMap((members) =>
+      Object.entries(members).map(([name, value]) => ({
         name: pascalCase(name),
         value,
         users: [schema],
-        replace: (reference) => void (properties[name] = reference),
+        replace: (reference) => void (members[name] = reference),
       })),
+    ),
   );

@@ -206,7 +206,7 @@ export const DEFINITION_SCHEMAS = Object.values(DEFINITIONS).flatMap((forms) =>
 export const DEFINITION_VARIANTS: Variants = Object.fromEntries(
   Object.entries(DEFINITIONS).map(([kind, forms]) => [
     kind,
-    { definition: { anyOf: forms.map(({ schema }) => schema) } },
+    { definition: forms.length === 1 ? forms[0]!.schema : { anyOf: forms.map(({ schema }) => schema) } },
   ]),
 );
 const PARTS: readonly Form<unknown>[] = [
