@@ -99,7 +99,7 @@ function operationOf(method: (typeof FORWARDED_METHODS)[number]) {
     ...(takesBody && { requestBody: { description: 'Any body, forwarded as sent.', content: ANY } }),
     security: [{ bearer: [] }],
     responses: {
-      '2XX': { description: 'A response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
+      200: { description: 'A response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
       ...Object.fromEntries(problems),
       default: {
         description: 'Any other response from the API.',

@@ -10,7 +10,16 @@ import {
   NOT_REPEATABLE_EXTENSION,
   SCHEMAS_EXTENSION,
 } from '#platform/http';
-import type { Document, Method, Operation, Parameter, Paths, Response, Schema } from './operation';
+import {
+  type Document,
+  type Method,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  type Paths,
+  type Response,
+  type Schema,
+} from './operation';
 import { completeErrors, takesEnumerated } from './operation-errors';
 import type { ProblemTraits } from './problem-codes';
 import {
@@ -73,7 +82,7 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
 /** Declares the bearer token once. Only public operations differ. */
 function inheritSecurity(document: Document): void {
   document.security = [{ bearer: [] }];
-  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+  for (const operation of operationsOf(document)) {
     if (operation.security?.length) delete operation.security;
   }
 }
@@ -135,7 +144,7 @@ function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {
     schema.additionalProperties = false;
     Object.values(schema.properties).forEach(close);
   };
-  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+  for (const operation of operationsOf({ paths })) {
     for (const [media, { schema = {} }] of Object.entries(operation.requestBody?.content ?? {})) {
       if (/[/+]json$/.test(media)) close(schema);
     }

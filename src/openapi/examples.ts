@@ -410,6 +410,7 @@ A response from the API has \`Via\`, and \`agent-registry; received-status=…\`
   'Dataset versions': 'CSV versions of a dataset. An experiment can pin a version.',
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
+  Erasures: 'Requests to erase the data of a person, a session or a trace, and their receipts.',
   Experiments:
     'Evaluation runs over a set of cases. The results and the summary of a finalized experiment never change.',
   Files: 'Files of any kind and size. Every version is kept.',

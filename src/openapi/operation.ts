@@ -51,6 +51,8 @@ export interface Schema {
   enum?: unknown[];
   items?: Schema;
   pattern?: string;
+  format?: string;
+  contentMediaType?: string;
   minimum?: number;
   exclusiveMinimum?: number;
   oneOf?: Schema[];
@@ -77,3 +79,7 @@ export interface Document {
   paths: Paths;
   components: Components;
 }
+
+/** Returns every operation of a document. */
+export const operationsOf = ({ paths }: Pick<Document, 'paths'>): Operation[] =>
+  Object.values(paths).flatMap((methods) => Object.values(methods));

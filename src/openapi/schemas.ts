@@ -1,27 +1,33 @@
 import { ANY_JSON, VARIANTS_EXTENSION, type Variants } from '#platform/http';
 import { canonicalJson } from '#platform/json';
 import { pascalCase } from './names';
-import type { Document, Schema } from './operation';
+import { type Document, type Operation, operationsOf, type Schema } from './operation';
 
 const ANY_JSON_TEXT = canonicalJson(ANY_JSON);
 
+const JSON_OBJECT = { $ref: '#/components/schemas/JsonObject' };
+const NULLABLE_JSON_OBJECT = { $ref: '#/components/schemas/NullableJsonObject' };
 const JSON_VALUE = { $ref: '#/components/schemas/JsonValue' };
 
 /**
- * Any JSON value, for the components. The elements of arrays are not a reference, because TypeScript rejects the type that
+ * The schemas of free-form values. The elements of arrays are not a reference, because TypeScript rejects the type that
  * openapi-typescript would make of it.
  */
-const JSON_VALUE_SCHEMA = {
-  description: 'Any JSON value.',
-  anyOf: [
-    { type: 'object', additionalProperties: JSON_VALUE },
-    { type: 'array', items: {} },
-    { type: 'string' },
-    { type: 'number' },
-    { type: 'boolean' },
-    { type: 'null' },
-  ],
-} as Schema;
+const FREE_FORM: Record<string, Schema> = {
+  JsonObject: { description: 'A JSON object with any members.', type: 'object', additionalProperties: true },
+  NullableJsonObject: { anyOf: [JSON_OBJECT, { type: 'null' }] },
+  JsonValue: {
+    description: 'Any JSON value.',
+    anyOf: [
+      { type: 'object', additionalProperties: JSON_VALUE },
+      { type: 'array', items: {} },
+      { type: 'string' },
+      { type: 'number' },
+      { type: 'boolean' },
+      { type: 'null' },
+    ],
+  },
+};
 
 /** Control characters as a range, because the regular expressions of Python and of JSON Schema validators lack `\p{Cc}`. */
 const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';
@@ -30,11 +36,20 @@ const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';
 export function completeSchemas(document: Document): void {
   const schemas = (document.components.schemas ??= {});
   rewrite(document);
+  for (const operation of operationsOf(document)) sortBodies(operation);
   for (const [name, schema] of Object.entries(schemas)) {
     schemas[name] = withOutcomes(schema);
     Object.assign(schemas, variantsOf(name, schemas[name]));
   }
-  schemas.JsonValue = JSON_VALUE_SCHEMA;
+  Object.assign(schemas, FREE_FORM);
+}
+
+/** Puts JSON first and forms second, because some generators only use the first media type. */
+function sortBodies({ requestBody }: Operation): void {
+  if (!requestBody) return;
+  const rank = (media: string): number => [/[/+]json$/, /form-data$/].findIndex((form) => form.test(media)) >>> 0;
+  const media = Object.entries(requestBody.content).sort(([a], [b]) => rank(a) - rank(b));
+  requestBody.content = Object.fromEntries(media);
 }
 
 /** Names the free-form values in a part of the document, and makes its patterns portable. */
@@ -45,6 +60,15 @@ function rewrite(part: unknown): void {
     delete schema.oneOf;
     Object.assign(schema, JSON_VALUE);
   }
+  if (schema.additionalProperties === true && !schema.properties) {
+    const isNullable = [schema.type].flat().includes('null');
+    delete schema.additionalProperties;
+    delete schema.type;
+    Object.assign(schema, isNullable ? NULLABLE_JSON_OBJECT : JSON_OBJECT);
+  }
+  // generators know bytes by their format
+  const { contentMediaType } = schema;
+  if (contentMediaType !== undefined && contentMediaType !== 'application/json') schema.format = 'binary';
   // together with an exclusive minimum, a minimum that is not greater says nothing
   if (Number(schema.minimum) <= Number(schema.exclusiveMinimum)) delete schema.minimum;
   // the default of parameters and headers

@@ -1,6 +1,13 @@
 import { canonicalJson } from '#platform/json';
 import { pascalCase } from './names';
-import type { Components, Document, Operation, Response, Schema } from './operation';
+import {
+  type Components,
+  type Document,
+  type Operation,
+  operationsOf,
+  type Response,
+  type Schema,
+} from './operation';
 import { nameOfStatus } from './responses';
 
 /** A place that can refer to a component instead of containing it. */
@@ -72,9 +79,6 @@ function freeName(group: readonly Use[], taken: object): string {
   if (free === undefined) throw new Error(`Several components have the name ${names.at(-1)}.`);
   return free;
 }
-
-const operationsOf = ({ paths }: Document): Operation[] =>
-  Object.values(paths).flatMap((methods) => Object.values(methods));
 
 const usersOf = ({ tags = [], operationId = '' }: Operation): string[] => [...tags, operationId];
 
