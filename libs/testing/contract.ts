@@ -67,7 +67,10 @@ export const committedDocument = <Document = OpenAPIObject>(): Document =>
 function withoutReferences(document: OpenAPIObject): OpenAPIObject {
   const inline = (part: unknown): unknown => {
     if (typeof part !== 'object' || part === null) return part;
-    const [, kind, name] = /^#\/components\/(parameters|responses|headers)\/(.+)$/.exec(String((part as { $ref?: unknown }).$ref)) ?? [];
+    const [, kind, name] =
+      /^#\/components\/(parameters|responses|headers)\/(.+)$/.exec(
+        String((part as { $ref?: unknown }).$ref),
+      ) ?? [];
     if (kind) return inline((document.components as Record<string, Record<string, unknown>>)[kind]![name!]);
     if (Array.isArray(part)) return part.map(inline);
     return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inline(value)]));

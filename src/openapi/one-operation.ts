@@ -52,8 +52,13 @@ function componentsOf(document: Document, operation: Operation): Components {
       Object.entries(all as object).filter(([name]) => used.has(`#/components/${kind}/${name}`)),
     ),
   ]);
-  return { ...Object.fromEntries(kept.filter(([, all]) => Object.keys(all as object).length > 0)), ...schemesOf(document, operation) } as Components;
+  return {
+    ...Object.fromEntries(kept.filter(([, all]) => Object.keys(all as object).length > 0)),
+    ...schemesOf(document, operation),
+  } as Components;
 }
 
 const schemesOf = ({ components }: Document, { security }: Operation): object =>
-  security?.length === 0 ? {} : { securitySchemes: (components as { securitySchemes?: object }).securitySchemes };
+  security?.length === 0
+    ? {}
+    : { securitySchemes: (components as { securitySchemes?: object }).securitySchemes };

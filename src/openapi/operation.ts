@@ -51,6 +51,7 @@ export interface Schema {
   enum?: unknown[];
   items?: Schema;
   pattern?: string;
+  default?: unknown;
   format?: string;
   contentMediaType?: string;
   minimum?: number;

@@ -44,10 +44,25 @@ export function completeSchemas(document: Document): void {
   Object.assign(schemas, FREE_FORM);
 }
 
+/**
+ * Moves the defaults of members to their descriptions, because openapi-typescript requires members with a `default`, even in
+ * requests.
+ */
+function describeDefaults({ properties = {} }: Schema): void {
+  for (const member of Object.values(properties)) {
+    if (member.default === undefined) continue;
+    const { default: value, description } = member;
+    const text = `efault: \`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+    member.description = description ? `${description.replace(/\.$/, '')} (d${text}).` : `D${text}.`;
+    delete member.default;
+  }
+}
+
 /** Puts JSON first and forms second, because some generators only use the first media type. */
 function sortBodies({ requestBody }: Operation): void {
   if (!requestBody) return;
-  const rank = (media: string): number => [/[/+]json$/, /form-data$/].findIndex((form) => form.test(media)) >>> 0;
+  const rank = (media: string): number =>
+    [/[/+]json$/, /form-data$/].findIndex((form) => form.test(media)) >>> 0;
   const media = Object.entries(requestBody.content).sort(([a], [b]) => rank(a) - rank(b));
   requestBody.content = Object.fromEntries(media);
 }
@@ -66,6 +81,7 @@ function rewrite(part: unknown): void {
     delete schema.type;
     Object.assign(schema, isNullable ? NULLABLE_JSON_OBJECT : JSON_OBJECT);
   }
+  describeDefaults(schema);
   // generators know bytes by their format
   const { contentMediaType } = schema;
   if (contentMediaType !== undefined && contentMediaType !== 'application/json') schema.format = 'binary';

@@ -102,7 +102,9 @@ function headersOf(document: Document): Use[] {
     ...operationsOf(document).flatMap((operation) =>
       Object.values(operation.responses).flatMap((response) => uses(response, usersOf(operation))),
     ),
-    ...Object.entries(document.components.responses ?? {}).flatMap(([name, response]) => uses(response, [name])),
+    ...Object.entries(document.components.responses ?? {}).flatMap(([name, response]) =>
+      uses(response, [name]),
+    ),
   ];
 }
 

@@ -16,7 +16,12 @@ import {
 } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import type { AcquiredFromDto } from '../../resources';
-import { DEFINITION_SCHEMAS, DEFINITION_VARIANTS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
+import {
+  DEFINITION_SCHEMAS,
+  DEFINITION_VARIANTS,
+  SCORER_KINDS,
+  type ScorerKind,
+} from './definitions/definition.forms';
 import { type Grain, GRAINS } from './scorer.entity';
 
 /** A JSON object. `ScorerService.checkDefinition` checks its form by the kind of the scorer. */

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import {
-  ApiExtraModels,
-  ApiOkResponse,
-  ApiResponse,
-  getSchemaPath,
-} from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { encodeExportResponse, type OtlpEncoding, type OtlpRejection, type OtlpSignal } from '#otlp';
-import { ApiBodies, mediaTypeOf, Reply, RequestBody, type BudgetRule, type ServiceRequest } from '#platform/http';
+import {
+  ApiBodies,
+  mediaTypeOf,
+  Reply,
+  RequestBody,
+  type BudgetRule,
+  type ServiceRequest,
+} from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 
 export const PROTOBUF_MEDIA = 'application/x-protobuf';
