@@ -207,7 +207,11 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
 
 function completeOperation(operation: Operation, traits: Traits): void {
   const limit = operation[LIMIT_EXTENSION];
+  // the first paragraph of a comment is the summary
+  const [summary = '', ...paragraphs] = (operation.summary ?? '').split('\n\n');
+  operation.summary = summary;
   operation.description = [
+    ...paragraphs,
     operation.description,
     limit !== undefined && `The body can have at most ${formatBytes(limit)}.`,
     accessOf(operation, traits),

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { newOrganization, sharedApp } from '#testing';
 
-const FOLDER = 'test/generators';
+const FOLDER = 'test/generators/tools';
 
 /** Installs the generators, in a folder of their own because they need other versions of TypeScript. */
 function install(): void {

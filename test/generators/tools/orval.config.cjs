@@ -1,7 +1,7 @@
 /** The configuration of orval. It uses one media type of each body: JSON where there is one, otherwise a form. */
 module.exports = {
   api: {
-    input: { target: process.env.OPENAPI_DOCUMENT },
+    input: { target: 'generated/openapi.json' },
     output: {
       target: 'generated/orval/api.ts',
       schemas: 'generated/orval/model',
