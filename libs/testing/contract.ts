@@ -44,7 +44,6 @@ const DOCUMENTED = [
   'location',
   'retry-after',
   'repr-digest',
-  'idempotency-replayed',
   'www-authenticate',
   'accept-encoding',
   'content-disposition',
@@ -75,7 +74,27 @@ function withoutReferences(document: OpenAPIObject): OpenAPIObject {
     if (Array.isArray(part)) return part.map(inline);
     return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inline(value)]));
   };
-  return { ...document, paths: inline(document.paths) as OpenAPIObject['paths'] };
+  const schemas = flattened((document.components?.schemas ?? {}) as Record<string, Schema>);
+  return {
+    ...document,
+    paths: inline(document.paths) as OpenAPIObject['paths'],
+    components: { ...document.components, schemas },
+  };
+}
+
+/** Returns schemas in which those that extend another one have all its members themselves. */
+function flattened(schemas: Record<string, Schema>): Record<string, Schema> {
+  const flat = (schema: Schema): Schema => {
+    const [base, own] = (schema.allOf ?? []) as Schema[];
+    if (typeof base?.$ref !== 'string' || !own?.properties) return schema;
+    const { properties, required = [], ...others } = flat(schemas[nameOf({ $ref: base.$ref })]!);
+    return {
+      ...others,
+      properties: { ...(properties as object), ...own.properties },
+      required: [...(required as string[]), ...((own.required ?? []) as string[])],
+    };
+  };
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, flat(schema)]));
 }
 
 /**
@@ -148,10 +167,11 @@ class DocumentSchemas {
     const closed = JSON.parse(JSON.stringify(document)) as {
       components?: { schemas?: Record<string, Schema> };
     };
-    for (const schema of Object.values(closed.components?.schemas ?? {})) {
+    const schemas = flattened(closed.components?.schemas ?? {});
+    for (const schema of Object.values(schemas)) {
       [schema, ...((schema.oneOf ?? []) as Schema[])].forEach(close);
     }
-    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed });
+    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed, components: { ...closed.components, schemas } });
   }
 
   validatorOf(parts: string[]): ValidateFunction {

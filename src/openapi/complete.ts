@@ -22,14 +22,7 @@ import {
 } from './operation';
 import { completeErrors, takesEnumerated } from './operation-errors';
 import type { ProblemTraits } from './problem-codes';
-import {
-  DIGEST_HEADER,
-  ERROR_HEADERS,
-  LOCATION_HEADER,
-  REASONS,
-  REPLAYED_HEADER,
-  SharedResponses,
-} from './responses';
+import { DIGEST_HEADER, ERROR_HEADERS, LOCATION_HEADER, REASONS, SharedResponses } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
 /**
@@ -281,7 +274,7 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
     [
       acceptsIdempotencyKey,
       'Idempotency-Key',
-      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first successful response.',
+      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first successful response, with `Idempotency-Replayed: true`.',
     ],
     // other operations declare the header themselves, and describe which ETag it takes
     [
@@ -309,6 +302,5 @@ function responseHeaders(status: string, traits: Traits): object {
     ...(isCreated && LOCATION_HEADER),
     ...(traits.method === 'get' && DIGEST_HEADER),
     ...(hasETag && ETAG_HEADER),
-    ...(traits.acceptsIdempotencyKey && REPLAYED_HEADER),
   };
 }

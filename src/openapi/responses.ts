@@ -38,7 +38,7 @@ const NAMES: Record<number, { name: string; usual?: readonly ProblemCode[] }> = 
   412: { name: 'PreconditionFailed' },
   413: { name: 'PayloadTooLarge', usual: codesOfStatus(413) },
   415: { name: 'UnsupportedMediaType', usual: codesOfStatus(415) },
-  422: { name: 'ValidationFailed', usual: codesOfStatus(422) },
+  422: { name: 'ValidationFailed', usual: ['validation_failed'] },
   429: { name: 'TooManyRequests' },
   500: { name: 'InternalError' },
   503: { name: 'Unavailable', usual: ['auth_unavailable', 'service_overloaded', 'service_unavailable'] },
@@ -54,7 +54,8 @@ export function nameOfProblem(status: number, codes: readonly ProblemCode[]): st
   const others = codes.filter((code) => !usual.includes(code));
   const isWider = codes.length - others.length === usual.length;
   if (isWider) return others.length === 0 ? name : `${name}Or${others.map(pascalCase).join('')}`;
-  return name + codes.map(pascalCase).join('');
+  const own = codes.map(pascalCase).join('');
+  return own === name ? `${name}Only` : name + own;
 }
 
 const header = (description: string, schema: object = { type: 'string' }, required = true): object => ({
@@ -73,14 +74,6 @@ export const LOCATION_HEADER = {
 export const DIGEST_HEADER = {
   ETag: header('Identifies this response. Absent if the response exceeds 256 KiB.', undefined, false),
 };
-export const REPLAYED_HEADER = {
-  'Idempotency-Replayed': header(
-    'Present if this is the stored response to an earlier request with the same Idempotency-Key.',
-    { type: 'string', const: 'true' },
-    false,
-  ),
-};
-
 /** Headers of all responses to requests that a rate limit counts. Only 429 lists them. */
 const RATE_LIMIT_HEADERS = {
   'RateLimit-Policy': header(

@@ -41,8 +41,57 @@ export function completeSchemas(document: Document): void {
     schemas[name] = withOutcomes(schema);
     Object.assign(schemas, variantsOf(name, schemas[name]));
   }
-  Object.assign(schemas, FREE_FORM);
+  Object.assign(schemas, extended(schemas), FREE_FORM);
 }
+
+/** Schemas with fewer members are not worth extending. */
+const EXTENDED_MIN = 4;
+
+/**
+ * Returns the schemas that extend another one: all its members are theirs too, and their names share a word, as `Skill` and
+ * `SkillVersion`. Bodies are closed, so they extend nothing.
+ */
+function extended(schemas: Record<string, Schema>): Record<string, Schema> {
+  const open = Object.entries(schemas).flatMap(
+    ([name, { properties, required = [], additionalProperties }]) =>
+      properties && additionalProperties === undefined
+        ? [{ name, required, members: new Map(Object.entries(properties).map(asText)) }]
+        : [],
+  );
+  const found: Record<string, Schema> = {};
+  for (const { name, required, members } of open) {
+    const [base] = open
+      .filter((one) => one.members.size >= EXTENDED_MIN && one.members.size < members.size)
+      .filter(
+        (one) => sharesWord(one.name, name) && one.required.every((member) => required.includes(member)),
+      )
+      .filter((one) => [...one.members].every(([member, text]) => members.get(member) === text))
+      .sort((a, b) => b.members.size - a.members.size || (a.name < b.name ? -1 : 1));
+    if (!base) continue;
+    const { properties = {}, description } = schemas[name]!;
+    const own = Object.entries(properties).filter(([member]) => !base.members.has(member));
+    const ownRequired = required.filter((member) => !base.required.includes(member));
+    found[name] = {
+      ...(description && { description }),
+      allOf: [
+        { $ref: `#/components/schemas/${base.name}` },
+        {
+          type: 'object',
+          properties: Object.fromEntries(own),
+          ...(ownRequired.length > 0 && { required: ownRequired }),
+        },
+      ],
+    };
+  }
+  return found;
+}
+
+const asText = ([name, schema]: [string, Schema]): [string, string] => [name, canonicalJson(schema)];
+
+const wordsOf = (name: string): string[] => name.match(/[A-Z][a-z0-9]*/g) ?? [];
+
+const sharesWord = (name: string, other: string): boolean =>
+  wordsOf(name).some((word) => wordsOf(other).includes(word));
 
 /**
  * Moves the defaults of members to their descriptions, because openapi-typescript requires members with a `default`, even in

@@ -64,7 +64,7 @@ function isWorthSharing(uses: readonly Use[], kind: Kind): boolean {
 }
 
 /** The number of characters that a shared type must save. */
-const SAVED_MIN = 60;
+const SAVED_MIN = 30;
 
 /** Built-in types of TypeScript, which a generated type with the same name would hide. */
 const BUILT_IN: ReadonlySet<string> = new Set(['Cache', 'Headers', 'Range', 'Response']);
@@ -149,8 +149,8 @@ function nameOfResponse(status: string, { content = {} }: Response): string {
 
 /** Returns the types of members, at any depth of the objects in a schema. */
 const memberTypesOf = ({ components: { schemas = {} } }: Document): Use[] =>
-  Object.entries(schemas).flatMap(([schema, { properties = {}, oneOf = [] }]) =>
-    [properties, ...oneOf.map((one) => one.properties ?? {})].flatMap((members) =>
+  Object.entries(schemas).flatMap(([schema, { properties = {}, oneOf = [], allOf = [] }]) =>
+    [properties, ...[...oneOf, ...allOf].map((one) => one.properties ?? {})].flatMap((members) =>
       Object.entries(members).map(([name, value]) => ({
         name: pascalCase(name),
         value,

@@ -13,7 +13,7 @@ interface Document extends Part {
 }
 
 /** Largest size of the served document, in bytes. */
-const SIZE_MAX = 900_000;
+const SIZE_MAX = 850_000;
 
 /** Returns the objects in a part of the document, at any depth, with the key of each. */
 function* objectsIn(part: unknown, key = ''): Generator<[string, Part]> {
