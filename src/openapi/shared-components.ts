@@ -67,7 +67,13 @@ function isWorthSharing(uses: readonly Use[], kind: Kind): boolean {
 const SAVED_MIN = 30;
 
 /** Built-in types of TypeScript, which a generated type with the same name would hide. */
-const BUILT_IN: ReadonlySet<string> = new Set(['Cache', 'Headers', 'Range', 'Response']);
+const BUILT_IN: ReadonlySet<string> = new Set(
+  (
+    'Array Attr Audio Blob Boolean Cache Client Comment Credential Date Document Element Error ' +
+    'Event File Function Headers History Image Iterator Location Lock Map Node Notification Number ' +
+    'Object Option Origin Partial Plugin Promise Proxy Range Record Report Request Required Response Screen Selection Set Storage String Symbol Text Touch URL Worker'
+  ).split(' '),
+);
 
 /** Returns the first name for a component that no other component has. */
 function freeName(group: readonly Use[], taken: object): string {
@@ -75,9 +81,10 @@ function freeName(group: readonly Use[], taken: object): string {
   const common = users.filter((user) => group.every((use) => use.users.includes(user)));
   const first = group.map((use) => use.users.at(-1)!).sort()[0]!;
   const names = [name, ...[...common, first].map((user) => `${name}Of${pascalCase(user)}`)];
-  const free = names.find((one) => !Object.hasOwn(taken, one) && !BUILT_IN.has(one));
-  if (free === undefined) throw new Error(`Several components have the name ${names.at(-1)}.`);
-  return free;
+  const isFree = (one: string): boolean => !Object.hasOwn(taken, one) && !BUILT_IN.has(one);
+  const free = names.find(isFree);
+  if (free !== undefined) return free;
+  for (let index = 2; ; index++) if (isFree(`${names.at(-1)}${index}`)) return `${names.at(-1)}${index}`;
 }
 
 const usersOf = ({ tags = [], operationId = '' }: Operation): string[] => [...tags, operationId];
