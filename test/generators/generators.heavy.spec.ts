@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { newOrganization, sharedApp } from '#testing';
 
