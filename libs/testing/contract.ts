@@ -30,7 +30,7 @@ interface DocumentedOperation {
 }
 
 interface DocumentedResponse {
-  headers?: Record<string, { required?: boolean }>;
+  headers?: Record<string, { required?: boolean; $ref?: string }>;
   content?: Record<string, { schema?: object }>;
 }
 
@@ -38,25 +38,64 @@ type Schema = Record<string, unknown>;
 
 const SCHEMA_ID = 'contract';
 
-/** Headers that clients rely on. The document must describe them wherever they are sent. */
+/** Headers that clients rely on. The document must describe them wherever they are sent, unless every response has them. */
 const DOCUMENTED = [
   'etag',
   'location',
   'retry-after',
-  'ratelimit',
-  'ratelimit-policy',
   'repr-digest',
-  'idempotency-replayed',
   'www-authenticate',
   'accept-encoding',
   'content-disposition',
 ];
 
-let committed: unknown;
+let committed: OpenAPIObject | undefined;
+let inlined: OpenAPIObject | undefined;
 
-/** Returns the committed document, which a test compares with the service. Do not modify it. */
+const readDocument = (): OpenAPIObject =>
+  (committed ??= JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenAPIObject);
+
+/**
+ * Returns the committed document, with the parameters, responses and headers of each operation in place of references. A
+ * test compares the file with the service. Do not modify the document.
+ */
 export const committedDocument = <Document = OpenAPIObject>(): Document =>
-  (committed ??= JSON.parse(readFileSync('openapi.json', 'utf8'))) as Document;
+  (inlined ??= withoutReferences(readDocument())) as Document;
+
+/** Replaces references to components that are not schemas. */
+function withoutReferences(document: OpenAPIObject): OpenAPIObject {
+  const inline = (part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null) return part;
+    const [, kind, name] =
+      /^#\/components\/(parameters|responses|headers)\/(.+)$/.exec(
+        String((part as { $ref?: unknown }).$ref),
+      ) ?? [];
+    if (kind) return inline((document.components as Record<string, Record<string, unknown>>)[kind]![name!]);
+    if (Array.isArray(part)) return part.map(inline);
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inline(value)]));
+  };
+  const schemas = flattened((document.components?.schemas ?? {}) as Record<string, Schema>);
+  return {
+    ...document,
+    paths: inline(document.paths) as OpenAPIObject['paths'],
+    components: { ...document.components, schemas },
+  };
+}
+
+/** Returns schemas in which those that extend another one have all its members themselves. */
+function flattened(schemas: Record<string, Schema>): Record<string, Schema> {
+  const flat = (schema: Schema): Schema => {
+    const [base, own] = (schema.allOf ?? []) as Schema[];
+    if (typeof base?.$ref !== 'string' || !own?.properties) return schema;
+    const { properties, required = [], ...others } = flat(schemas[nameOf({ $ref: base.$ref })]!);
+    return {
+      ...others,
+      properties: { ...(properties as object), ...own.properties },
+      required: [...(required as string[]), ...((own.required ?? []) as string[])],
+    };
+  };
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, flat(schema)]));
+}
 
 /**
  * Checks responses against the committed OpenAPI document. The operation, the status and the media type must be documented.
@@ -76,13 +115,14 @@ export class Contract {
     const operation = this.operations.find((one) => one.method === answer.method && one.pattern.test(path));
     if (!operation) return; // problems of unknown routes and methods belong to no operation
     const isForwarded = answer.headers.has('via');
-    const status = isForwarded ? rangeOf(answer.status) : String(answer.status);
+    const status = isForwarded ? statusOf(answer.status) : String(answer.status);
     const label = `${operation.method} ${operation.path} ${status}`;
     const documented = operation.responses.get(status);
     if (!documented)
       throw new Error(`${label} is not in openapi.json: ${JSON.stringify(answer.body)?.slice(0, 500)}`);
     this.seen.add(label);
     const { response, pointer } = documented;
+    if (!answer.headers.has('x-request-id')) throw new Error(`${label} has no X-Request-Id.`);
     for (const [name, { required }] of Object.entries(response.headers ?? {})) {
       if (required && !answer.headers.has(name)) throw new Error(`${label} has no ${name}.`);
     }
@@ -107,8 +147,8 @@ export class Contract {
   }
 }
 
-/** Returns the key of the responses of an API in the document: success, and all others. */
-const rangeOf = (status: number): string => (status >= 200 && status < 300 ? '2XX' : 'default');
+/** Returns the key of the responses of an API in the document. */
+const statusOf = (status: number): string => (status === 200 ? '200' : 'default');
 
 /** The compiled schemas of a document. Compiling them takes longer than most tests. */
 class DocumentSchemas {
@@ -127,8 +167,11 @@ class DocumentSchemas {
     const closed = JSON.parse(JSON.stringify(document)) as {
       components?: { schemas?: Record<string, Schema> };
     };
-    for (const schema of Object.values(closed.components?.schemas ?? {})) close(schema);
-    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed });
+    const schemas = flattened(closed.components?.schemas ?? {});
+    for (const schema of Object.values(schemas)) {
+      [schema, ...((schema.oneOf ?? []) as Schema[])].forEach(close);
+    }
+    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed, components: { ...closed.components, schemas } });
   }
 
   validatorOf(parts: string[]): ValidateFunction {
@@ -165,8 +208,8 @@ let described: { operations: Operation[]; schemas: DocumentSchemas } | undefined
 /** The operations and schemas of the committed document, prepared once for all test files of a worker. */
 const description = () =>
   (described ??= {
-    operations: operationsOf(committedDocument()),
-    schemas: new DocumentSchemas(committedDocument()),
+    operations: operationsOf(readDocument()),
+    schemas: new DocumentSchemas(readDocument()),
   });
 
 /** Forbids additional members in a schema, to detect undocumented ones. */
@@ -177,7 +220,19 @@ function close(schema: Schema): void {
 }
 
 function operationsOf(document: OpenAPIObject): Operation[] {
-  const shared = (document.components?.responses ?? {}) as Record<string, DocumentedResponse>;
+  const { responses: shared = {}, headers = {} } = document.components as {
+    responses?: Record<string, DocumentedResponse>;
+    headers?: Record<string, { required?: boolean }>;
+  };
+  const withHeaders = (response: DocumentedResponse): DocumentedResponse => ({
+    ...response,
+    headers: Object.fromEntries(
+      Object.entries(response.headers ?? {}).map(([name, one]) => [
+        name,
+        one.$ref === undefined ? one : headers[nameOf({ $ref: one.$ref })]!,
+      ]),
+    ),
+  });
   return Object.entries(document.paths)
     .flatMap(([path, methods]) =>
       (Object.entries(methods) as [string, DocumentedOperation][]).map(([method, operation]) => ({
@@ -195,10 +250,10 @@ function operationsOf(document: OpenAPIObject): Operation[] {
             status,
             '$ref' in response
               ? {
-                  response: shared[nameOf(response)]!,
+                  response: withHeaders(shared[nameOf(response)]!),
                   pointer: ['components', 'responses', nameOf(response)],
                 }
-              : { response, pointer: ['paths', path, method, 'responses', status] },
+              : { response: withHeaders(response), pointer: ['paths', path, method, 'responses', status] },
           ]),
         ),
       })),

@@ -67,8 +67,11 @@ function writeStamps(stamps) {
 
 function stampOf(config) {
   const hash = createHash('sha256');
-  const { include } = JSON.parse(readFileSync(path.join(ROOT, config), 'utf8'));
-  const sources = include.flatMap((folder) => filesBelow(path.join(ROOT, folder)));
+  const { include, exclude = [] } = JSON.parse(readFileSync(path.join(ROOT, config), 'utf8'));
+  const others = exclude.map((folder) => path.join(ROOT, folder) + path.sep);
+  const sources = include
+    .flatMap((folder) => filesBelow(path.join(ROOT, folder)))
+    .filter((file) => !others.some((folder) => file.startsWith(folder)));
   const shipped = (file) => config === ALL || !file.endsWith('.spec.ts');
   for (const file of [
     ...ALSO_INPUT.map((name) => path.join(ROOT, name)),

@@ -38,11 +38,9 @@ const PROBLEMS: readonly (readonly [status: number, reason: string, codes: reado
   [504, 'The API did not respond within its timeout.', ['request_timeout']],
 ];
 
-const DESCRIPTION = `Sends the request to a registered API with the secret stored for it, and streams the response back. Method, path, query, body and end-to-end headers are forwarded as sent, except those that are for the service (\`Authorization\`, \`Cookie\`, \`Expect\`, \`X-Service-Workspace-Id\`), that the API registers, or that proxies add.
+const DESCRIPTION = `Sends the request to the API, and streams its response back.
 
-A response from the API has \`Via\`, and \`agent-registry; received-status=…\` in \`Proxy-Status\` (RFC 9209). A problem from the service has \`agent-registry; error=…\` instead, and no \`Via\`. \`${PROXY_ROUTE.slice(0, -'/{path}'.length)}\` without a path calls the base URL itself. Each API declares the methods that it allows.
-
-Requires the role ${PROXY_ROLES.map((role) => `\`${role}\``).join(' or ')} in the workspace of the API.`;
+Requires ${PROXY_ROLES.map((role) => `\`${role}\``).join(' or ')} in the workspace of the API.`;
 
 const PARAMETERS = [
   { name: 'api_id', in: 'path' as const, required: true, schema: { type: 'string' } },
@@ -101,7 +99,7 @@ function operationOf(method: (typeof FORWARDED_METHODS)[number]) {
     ...(takesBody && { requestBody: { description: 'Any body, forwarded as sent.', content: ANY } }),
     security: [{ bearer: [] }],
     responses: {
-      '2XX': { description: 'A response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
+      200: { description: 'A response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
       ...Object.fromEntries(problems),
       default: {
         description: 'Any other response from the API.',

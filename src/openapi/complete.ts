@@ -10,20 +10,19 @@ import {
   NOT_REPEATABLE_EXTENSION,
   SCHEMAS_EXTENSION,
 } from '#platform/http';
-import type { Method, Operation, Parameter, Paths, Response, Schema } from './operation';
+import {
+  type Document,
+  type Method,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  type Paths,
+  type Response,
+  type Schema,
+} from './operation';
 import { completeErrors, takesEnumerated } from './operation-errors';
 import type { ProblemTraits } from './problem-codes';
-import {
-  DIGEST_HEADER,
-  ERROR_HEADERS,
-  LOCATION_HEADER,
-  RATE_LIMIT_HEADERS,
-  REASONS,
-  REPLAYED_HEADER,
-  REQUEST_ID_HEADER,
-  SHARED_HEADERS,
-  SharedResponses,
-} from './responses';
+import { DIGEST_HEADER, ERROR_HEADERS, LOCATION_HEADER, REASONS, SharedResponses } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
 /**
@@ -38,13 +37,7 @@ export function completeDocument(
   mounted: OpenAPIObject['paths'],
   names: ReadonlySet<string>,
 ): OpenAPIObject {
-  const completed = document as unknown as {
-    info: Record<string, unknown>;
-    jsonSchemaDialect?: string;
-    tags?: unknown[];
-    paths: Paths;
-    components: { schemas?: Record<string, Schema>; responses?: Record<string, Response>; headers?: object };
-  };
+  const completed = document as unknown as Document;
   delete completed.info.contact;
   completed.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
   completed.jsonSchemaDialect = 'https://json-schema.org/draft/2020-12/schema';
@@ -80,15 +73,22 @@ export function completeDocument(
     if (schema) schema.additionalProperties = false;
   }
   completed.components.responses = responses.all();
-  completed.components.headers = SHARED_HEADERS;
+  inheritSecurity(completed);
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
 
+/** Declares the bearer token once. Only public operations differ. */
+function inheritSecurity(document: Document): void {
+  document.security = [{ bearer: [] }];
+  for (const operation of operationsOf(document)) {
+    if (operation.security?.length) delete operation.security;
+  }
+}
+
 function addHeaders(responses: Operation['responses']): void {
   for (const [status, response] of Object.entries(responses) as [string, Response][]) {
-    const added = { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] };
-    response.headers = { ...added, ...response.headers };
+    response.headers = { ...ERROR_HEADERS[status], ...response.headers } as Record<string, object>;
   }
 }
 
@@ -145,8 +145,7 @@ function addReadOnlyMembers(paths: Paths, schemas: Record<string, Schema>): void
       return schemas[$ref?.split('/').at(-1) ?? ''];
     });
     if (!body?.properties || !view?.properties) continue;
-    for (const [name, schema] of Object.entries(view.properties))
-      body.properties[name] ??= { ...schema, readOnly: true };
+    for (const name of Object.keys(view.properties)) body.properties[name] ??= { readOnly: true };
   }
 }
 
@@ -163,7 +162,7 @@ function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {
     schema.additionalProperties = false;
     Object.values(schema.properties).forEach(close);
   };
-  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+  for (const operation of operationsOf({ paths })) {
     for (const [media, { schema = {} }] of Object.entries(operation.requestBody?.content ?? {})) {
       if (/[/+]json$/.test(media)) close(schema);
     }
@@ -238,7 +237,11 @@ function traitsOf(
 
 function completeOperation(operation: Operation, traits: Traits): void {
   const limit = operation[LIMIT_EXTENSION];
+  // the first paragraph of a comment is the summary
+  const [summary = '', ...paragraphs] = (operation.summary ?? '').split('\n\n');
+  operation.summary = summary;
   operation.description = [
+    ...paragraphs,
     operation.description,
     limit !== undefined && `The body can have at most ${formatBytes(limit)}.`,
     accessOf(operation, traits),
@@ -251,9 +254,10 @@ function completeOperation(operation: Operation, traits: Traits): void {
   for (const [status, response] of Object.entries(operation.responses)) {
     if ('$ref' in response) continue;
     response.description ||= status.startsWith('2') ? 'Success.' : REASONS[Number(status)];
-    response.headers = { ...response.headers, ...responseHeaders(status, traits) };
+    const headers = { ...response.headers, ...responseHeaders(status, traits) };
+    if (Object.keys(headers).length > 0) response.headers = headers;
   }
-  if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
+  if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/NotModified' };
 }
 
 /** Returns the sentences that describe who may call an operation. */
@@ -262,23 +266,19 @@ function accessOf(operation: Operation, { path, method, workspace }: Traits): st
   if (!rule || rule.kind === 'public') return 'Requires no token.';
   if (rule.kind === 'platform') return 'Only for platform principals.';
   if (rule.kind === 'principal') return 'Requires authentication, but no role.';
-  const requires = `Requires the role ${roleList(rule.anyOf)} in`;
-  if (rule.kind === 'roles_everywhere') return `${requires} the whole organization.`;
-  if (rule.kind === 'roles')
-    return `${requires} the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
-  if (rule.isOfOrganization) return `${requires} at least one workspace.`;
-  if (path.includes('{')) return `${requires} the ${placeOf(path)}.`;
+  const requires = `Requires ${roleList(rule.anyOf)}`;
+  if (rule.kind === 'roles_everywhere') return `${requires} in the whole organization.`;
+  if (rule.kind === 'roles') return `${requires}${workspace === 'required' ? '' : ' in the organization'}.`;
+  if (rule.isOfOrganization) return `${requires} in at least one workspace.`;
+  if (path.includes('{')) return `${requires}${placeOf(path)}.`;
   if (/^(?:list|search)/.test(operationId)) {
-    return `${requires} at least one workspace. Covers only the workspaces where you have such a role.`;
+    return `${requires} in at least one workspace. Covers only the workspaces where you have such a role.`;
   }
-  return `${requires} ${method === 'get' ? 'at least one workspace' : `the ${placeOf(path)}`}.`;
+  return `${requires}${method === 'get' ? ' in at least one workspace' : placeOf(path)}.`;
 }
 
-/** Returns where a role is required: in the workspace that the request names, or in that of the resource. */
-function placeOf(path: string): string {
-  if (path.includes('{workspace_id}') || path.endsWith('/acquire')) return 'workspace';
-  return MODEL_CALL.test(path) ? 'workspace of the model' : 'workspace of the resource';
-}
+/** Returns where a role is required, unless it is the workspace that the request names or that of the resource. */
+const placeOf = (path: string): string => (MODEL_CALL.test(path) ? ' in the workspace of the model' : '');
 
 /** Paths of the model gateway that call a model. */
 const MODEL_CALL = /^\/model\/v1\/(chat|responses|embeddings|messages)\b/;
@@ -317,7 +317,7 @@ function requestHeaders({
     [
       acceptsIdempotencyKey,
       'Idempotency-Key',
-      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first successful response.',
+      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first successful response, with `Idempotency-Replayed: true`.',
     ],
     // other operations declare the header themselves, and describe which ETag it takes
     [
@@ -337,16 +337,13 @@ function requestHeaders({
 }
 
 function responseHeaders(status: string, traits: Traits): object {
-  const always = { ...REQUEST_ID_HEADER, ...(traits.isRateLimited && RATE_LIMIT_HEADERS) };
-  if (!status.startsWith('2')) return { ...always, ...ERROR_HEADERS[status] };
+  if (!status.startsWith('2')) return { ...ERROR_HEADERS[status] };
   const isCreated = !traits.isRead && (status === '201' || status === '202');
   const isDeleted = traits.method === 'delete';
   const hasETag = traits.readsVersioned || (traits.acceptsIfMatch && !isDeleted) || traits.createsVersioned;
   return {
-    ...always,
     ...(isCreated && LOCATION_HEADER),
     ...(traits.method === 'get' && DIGEST_HEADER),
     ...(hasETag && ETAG_HEADER),
-    ...(traits.acceptsIdempotencyKey && REPLAYED_HEADER),
   };
 }

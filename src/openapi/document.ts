@@ -4,6 +4,9 @@ import { PathNames } from '#platform/auth';
 import { ProblemDto } from '#platform/problem';
 import { completeDocument } from './complete';
 import { operationIdOf, withPlainSchemaNames } from './names';
+import type { Document } from './operation';
+import { completeSchemas } from './schemas';
+import { shareComponents } from './shared-components';
 
 export const API_TITLE = 'public API';
 export const API_VERSION = 'current';
@@ -19,6 +22,8 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 **Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first successful response, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the response, you can reuse the key after 10 s.
 
 **Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\`, \`telemetry\` (exports), \`proxy\` (the API proxy, the model gateway and the MCP endpoint) and \`store_listing\` (the publisher's list of store items). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. After too many 401s, an address receives 429 instead of 401. Its requests with a valid credential are still accepted.
+
+**Access**: an operation names the roles that may call it. You need one of them in the workspace that the request names, or else in the workspace of the resource, unless the operation names another place.
 
 Every response has an \`X-Request-Id\`. The bearer token in \`Authorization\` is a JWT or an API key.`;
 
@@ -48,5 +53,9 @@ export function buildDocument(
     extraModels: [ProblemDto],
   });
   const { parameters } = app.get(PathNames, { strict: false });
-  return withPlainSchemaNames(completeDocument(generated, mounted, parameters));
+  const named = withPlainSchemaNames(completeDocument(generated, mounted, parameters));
+  const document = named as unknown as Document;
+  completeSchemas(document);
+  shareComponents(document);
+  return named;
 }

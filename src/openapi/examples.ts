@@ -398,7 +398,9 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   'Annotation queues': 'Traces and results that people score, one at a time.',
   Accounts: "The organization, its users, and the caller's own account.",
-  'API proxy': 'Calls to registered HTTP APIs with their stored secrets.',
+  'API proxy': `Calls to registered HTTP APIs with their stored secrets. Method, path, query, body and end-to-end headers are forwarded as sent, except those that are for the service (\`Authorization\`, \`Cookie\`, \`Expect\`, \`X-Service-Workspace-Id\`), that the API registers, or that proxies add.
+
+A response from the API has \`Via\`, and \`agent-registry; received-status=…\` in \`Proxy-Status\` (RFC 9209). A problem from the service has \`agent-registry; error=…\` instead, and no \`Via\`. \`/api/v1/apis/{api_id}\` without a path calls the base URL itself. Each API declares the methods that it allows.`,
   APIs: 'Registered HTTP APIs and their versions.',
   'Agent sessions': 'Conversations with agents, and their messages.',
   Agents: 'Agents and their versions.',
@@ -408,6 +410,7 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   'Dataset versions': 'CSV versions of a dataset. An experiment can pin a version.',
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
+  Erasures: 'Requests to erase the data of a person, a session or a trace, and their receipts.',
   Experiments:
     'Evaluation runs over a set of cases. The results and the summary of a finalized experiment never change.',
   Files: 'Files of any kind and size. Every version is kept.',

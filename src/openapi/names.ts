@@ -67,11 +67,19 @@ export function operationIdOf(controller: string, handler: string): string {
   return `${VERBS[action] ?? action}${isPlural ? plural(noun) : noun}${rest}`;
 }
 
+/** Returns a name in PascalCase: `dataset_id` and `Dataset-Id` are `DatasetId`. */
+export const pascalCase = (name: string): string =>
+  name
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
 const plural = (noun: string): string =>
   /[^aeou]y$/i.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}${/ch$/.test(noun) ? 'es' : 's'}`;
 
 /** Names of schemas that differ from the name of the class without its suffix `Dto`. */
 const SCHEMAS: Record<string, string> = {
+  FileDto: 'StoredFile', // `File` is a built-in type of TypeScript
   ProblemDto: 'ProblemDetails',
   RecordDto: 'DatasetRecord', // `Record` is a built-in type of TypeScript
   ScoreRequestDto: 'ScoringRequest',

@@ -36,7 +36,7 @@ export interface Parameter {
 
 export interface Response {
   description?: string;
-  headers?: object;
+  headers?: Record<string, object>;
   content?: Record<string, { schema: object }>;
 }
 
@@ -50,9 +50,37 @@ export interface Schema {
   readOnly?: boolean;
   enum?: unknown[];
   items?: Schema;
+  pattern?: string;
+  default?: unknown;
+  format?: string;
+  contentMediaType?: string;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  oneOf?: Schema[];
   anyOf?: Schema[];
   allOf?: Schema[];
 }
 
 export type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 export type Paths = Record<string, Partial<Record<Method, Operation>>>;
+
+/** The parts of the components. */
+export interface Components {
+  schemas?: Record<string, Schema>;
+  responses?: Record<string, Response>;
+  parameters?: Record<string, Parameter>;
+  headers?: Record<string, object>;
+}
+
+export interface Document {
+  info: Record<string, unknown>;
+  jsonSchemaDialect?: string;
+  security?: object[];
+  tags?: { name: string; description?: string }[];
+  paths: Paths;
+  components: Components;
+}
+
+/** Returns every operation of a document. */
+export const operationsOf = ({ paths }: Pick<Document, 'paths'>): Operation[] =>
+  Object.values(paths).flatMap((methods) => Object.values(methods));

@@ -1,5 +1,6 @@
 import { ETAG_HEADER } from '#platform/http';
 import { type ProblemCode, problemContent } from '#platform/problem';
+import { pascalCase } from './names';
 import { codesOfStatus } from './problem-codes';
 
 /** Default descriptions of responses other than success. */
@@ -21,47 +22,74 @@ export const REASONS: Record<number, string> = {
   504: 'The request exceeded its deadline.',
 };
 
+/**
+ * Names of the shared responses by their status, and the codes that most operations return with it. A response with other
+ * codes is named after them.
+ */
+const NAMES: Record<number, { name: string; usual?: readonly ProblemCode[] }> = {
+  304: { name: 'NotModified' },
+  400: { name: 'BadRequest', usual: ['invalid_query', 'invalid_request'] },
+  401: { name: 'Unauthorized', usual: codesOfStatus(401) },
+  403: { name: 'Forbidden', usual: codesOfStatus(403) },
+  404: { name: 'NotFound' },
+  405: { name: 'MethodNotAllowed' },
+  408: { name: 'RequestTimeout' },
+  409: { name: 'Conflict' },
+  412: { name: 'PreconditionFailed' },
+  413: { name: 'PayloadTooLarge', usual: codesOfStatus(413) },
+  415: { name: 'UnsupportedMediaType', usual: codesOfStatus(415) },
+  422: { name: 'ValidationFailed', usual: ['validation_failed'] },
+  429: { name: 'TooManyRequests' },
+  500: { name: 'InternalError' },
+  503: { name: 'Unavailable', usual: ['auth_unavailable', 'service_overloaded', 'service_unavailable'] },
+  504: { name: 'Timeout' },
+};
+
+/** Returns the name of a response with a status, or undefined if it is named after its content. */
+export const nameOfStatus = (status: string): string | undefined => NAMES[Number(status)]?.name;
+
+/** Returns the name of a response with these codes, such as `BadRequest`, `BadRequestOrInvalidBase64` or `ForbiddenAccountSuspended`. */
+export function nameOfProblem(status: number, codes: readonly ProblemCode[]): string {
+  const { name, usual = codes } = NAMES[status]!;
+  const others = codes.filter((code) => !usual.includes(code));
+  const isWider = codes.length - others.length === usual.length;
+  if (isWider) return others.length === 0 ? name : `${name}Or${others.map(pascalCase).join('')}`;
+  const own = codes.map(pascalCase).join('');
+  return own === name ? `${name}Only` : name + own;
+}
+
 const header = (description: string, schema: object = { type: 'string' }, required = true): object => ({
   description,
   ...(required && { required }),
   schema,
 });
-export const REQUEST_ID_HEADER = {
-  'X-Request-Id': header('Identifies the request in the logs of the service.'),
+/** A header of all responses. Only 500 lists it. */
+const REQUEST_ID_HEADER = {
+  'X-Request-Id': header('Identifies the request in the logs of the service. Every response has it.'),
 };
+
 export const LOCATION_HEADER = {
   Location: header('The path of the new resource.', { type: 'string', format: 'uri-reference' }),
 };
+
 /** The ETag of a response without a version. */
 export const DIGEST_HEADER = {
   ETag: header('Identifies this response. Absent if the response exceeds 256 KiB.', undefined, false),
 };
-export const REPLAYED_HEADER = {
-  'Idempotency-Replayed': header(
-    'Present if this is the stored response to an earlier request with the same Idempotency-Key.',
-    { type: 'string', const: 'true' },
-    false,
-  ),
-};
 
-/** Headers of all responses to requests that a rate limit counts, by their name in the document. */
-export const SHARED_HEADERS = {
+/** Headers of all responses to requests that a rate limit counts. Only 429 lists them. */
+const RATE_LIMIT_HEADERS = {
   'RateLimit-Policy': header(
-    'The rate limit that counts the request: its name, the number of requests (`q`) and the length of its window in seconds (`w`), such as `"reads";q=600;w=60`. Absent without a limit.',
+    'The rate limit that counts the request: its name, the number of requests (`q`) and the length of its window in seconds (`w`), such as `"reads";q=600;w=60`. Every response to a counted request has it.',
     undefined,
     false,
   ),
   RateLimit: header(
-    'The state of the rate limit: its name, the number of remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
+    'The state of the rate limit: its name, the number of remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Every response to a counted request has it.',
     undefined,
     false,
   ),
 };
-
-/** References to the shared headers. */
-export const RATE_LIMIT_HEADERS = Object.fromEntries(
-  Object.keys(SHARED_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-);
 
 /** Headers of error responses and of 304. */
 export const ERROR_HEADERS: Record<string, object> = {
@@ -81,8 +109,10 @@ export const ERROR_HEADERS: Record<string, object> = {
     ),
   },
   429: {
+    ...RATE_LIMIT_HEADERS,
     'Retry-After': header('Seconds to wait before a retry.', { type: 'string', pattern: '^[1-9][0-9]*$' }),
   },
+  500: REQUEST_ID_HEADER,
   401: { 'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` if a token was sent.') },
   415: {
     'Accept-Encoding': header(
@@ -106,7 +136,7 @@ interface ProblemFamily {
 const FAMILIES: readonly ProblemFamily[] = [
   {
     path: /^\/model\/v1\//,
-    prefix: 'model_',
+    prefix: 'Model',
     schema: 'GatewayProblemDto',
     headers: {
       'X-Should-Retry': header(
@@ -130,14 +160,13 @@ const RETRIED: ReadonlySet<number> = new Set([409, 429, 503]);
 /** The responses that operations refer to. Operations with the same codes for a status share a response. */
 export class SharedResponses {
   private readonly responses = new Map<string, object>([
-    ['304', { description: REASONS[304], headers: headersOf(304) }],
+    [NAMES[304]!.name, { description: REASONS[304], headers: headersOf(304) }],
   ]);
 
   /** Returns a reference to the response with these codes. */
   refTo(path: string, status: number, codes: readonly ProblemCode[]): string {
     const { prefix, schema, headers } = familyOf(path);
-    const isWhole = codes.length === codesOfStatus(status).length;
-    const name = `${prefix}${status}${isWhole ? '' : `.${codes.join('.')}`}`;
+    const name = prefix + nameOfProblem(status, codes);
     this.responses.set(name, {
       description: REASONS[status],
       headers: { ...headersOf(status), ...(RETRIED.has(status) && headers) },
@@ -152,8 +181,4 @@ export class SharedResponses {
   }
 }
 
-const headersOf = (status: number): object => ({
-  ...REQUEST_ID_HEADER,
-  ...RATE_LIMIT_HEADERS,
-  ...ERROR_HEADERS[status],
-});
+const headersOf = (status: number): object => ({ ...ERROR_HEADERS[status] });

@@ -98,6 +98,7 @@ describe('every route', () => {
       'GET /.well-known/oauth-protected-resource/mcp',
       'GET /health/live',
       'GET /health/ready',
+      'GET /llms.txt',
       'GET /openapi.json',
       'POST /registry/v1/tokens',
     ]);

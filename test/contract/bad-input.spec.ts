@@ -25,8 +25,8 @@ type Body = Record<string, unknown>;
 /** Returns the members of a body that accept any JSON value or any object. */
 const freeFormIn = ({ body }: DocumentedOperation): string[] =>
   Object.entries(body?.properties ?? {}).flatMap(([name, schema]) => {
-    const { additionalProperties, oneOf = [] } = resolved(schema);
-    return additionalProperties === true || oneOf.length === 6 ? [name] : [];
+    const { additionalProperties, anyOf = [] } = resolved(schema);
+    return additionalProperties === true || anyOf.length === 6 ? [name] : [];
   });
 const FREE_FORM = WRITES.filter((operation) => freeFormIn(operation).length > 0);
 

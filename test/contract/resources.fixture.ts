@@ -24,6 +24,7 @@ export interface Schema {
   minimum?: number;
   minItems?: number;
   minLength?: number;
+  discriminator?: { propertyName: string };
 }
 
 /** An operation of the OpenAPI document. */
@@ -55,11 +56,31 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Returns the schema to which a schema refers, directly or as its only reference. */
+/**
+ * Returns the schema to which a schema refers, directly or as its only reference. A union with a discriminator is an object
+ * with the members of all its alternatives, which requires what all of them require.
+ */
 export function resolved(schema: Schema): Schema {
   const [first, ...others] = [...(schema.allOf ?? []), ...(schema.anyOf ?? [])].filter((one) => one.$ref);
   const $ref = schema.$ref ?? (others.length === 0 ? first?.$ref : undefined);
-  return $ref ? committedDocument<Document>().components.schemas[$ref.split('/').at(-1)!]! : schema;
+  if ($ref) return resolved(committedDocument<Document>().components.schemas[$ref.split('/').at(-1)!]!);
+  return schema.discriminator ? merged(schema, schema.discriminator.propertyName) : schema;
+}
+
+function merged({ oneOf = [] }: Schema, tag: string): Schema {
+  const variants = oneOf.map(resolved);
+  const properties: Record<string, Schema> = {};
+  for (const variant of variants) {
+    for (const [name, own] of Object.entries(variant.properties ?? {})) {
+      const known = properties[name];
+      if (name === tag) properties[name] = { ...own, enum: [...(known?.enum ?? []), ...(own.enum ?? [])] };
+      else if (!known || known.type === 'null') properties[name] = own;
+    }
+  }
+  const required = variants[0]!.required!.filter((name) =>
+    variants.every((variant) => variant.required!.includes(name)),
+  );
+  return { ...variants[0], properties, required };
 }
 
 /** Returns every operation of openapi.json. */

@@ -58,8 +58,15 @@ interface Formed {
   around: (value: unknown) => object;
 }
 
+/** Returns the schema to which a schema refers, unless that is a form: types of members can have names too. */
+function typed(schema: Schema): Schema {
+  const target = schemas[named(schema)];
+  return target && !target.properties ? typed(target) : schema;
+}
+
 /** Returns the name of the alternative of a schema that matches the members and enumerated values of an object. */
-function formOf(schema: Schema, value: object): string | undefined {
+function formOf(untyped: Schema, value: object): string | undefined {
+  const schema = typed(untyped);
   const alternatives = schema.$ref ? [schema] : [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
   return alternatives.map(named).find((name) => {
     const { properties = {}, required = [] } = schemas[name] ?? {};
@@ -67,7 +74,7 @@ function formOf(schema: Schema, value: object): string | undefined {
     return (
       required.every((member) => member in value) &&
       members.every(([member, own]) => {
-        const property = properties[member];
+        const property = properties[member] && typed(properties[member]);
         return property !== undefined && (property.enum === undefined || property.enum.includes(own));
       })
     );
@@ -79,7 +86,9 @@ function formsIn(schema: Schema, value: unknown, pointer: string, around: Formed
   if (Array.isArray(value)) {
     const items: unknown[] = value;
     return items.flatMap((one, index) =>
-      formsIn(schema.items ?? {}, one, `${pointer}/${index}`, (other) => around(items.with(index, other))),
+      formsIn(typed(schema).items ?? {}, one, `${pointer}/${index}`, (other) =>
+        around(items.with(index, other)),
+      ),
     );
   }
   if (typeof value !== 'object' || value === null) return [];
@@ -93,13 +102,14 @@ function formsIn(schema: Schema, value: unknown, pointer: string, around: Formed
   return [{ pointer, form, value, around }, ...nested];
 }
 
-const DEFINITION = schemas.CreateScorer!.properties!.definition!;
+const DEFINITION = typed(schemas.PatchScorer!.properties!.definition!);
 const FORMS = DEFINITIONS.flatMap(([scorer_kind, definition]) =>
   formsIn(DEFINITION, definition, '', (value) => value as object).map((one) => ({ ...one, scorer_kind })),
 );
 
 /** Returns the names of the schemas to which the schema of a definition refers. */
-function reachable(schema: Schema, names = new Set<string>()): Set<string> {
+function reachable(untyped: Schema, names = new Set<string>()): Set<string> {
+  const schema = typed(untyped);
   const name = named(schema);
   if (name !== '' && !names.has(name)) {
     names.add(name);

@@ -34,6 +34,7 @@ export { IdempotencyRepository } from './idempotency.repository';
 export type { IncomingRequest } from './incoming-request';
 export { parseBody, parsePlain, readJson } from './json-body';
 export {
+  ANY_JSON,
   AnyJson,
   AnyJsonObject,
   IsJson,
@@ -46,6 +47,8 @@ export {
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  type Variants,
+  VARIANTS_EXTENSION,
 } from './members';
 export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './patch';
 export {

@@ -90,15 +90,31 @@ export const ReadOnlyMembersOf =
 export const ValuesCheckedLater = (): ClassDecorator => (target) =>
   Reflect.defineMetadata(DEFERRED, true, target);
 
+/**
+ * For each value of a member, the other members that depend on it: true if the object must have it, false if it may, or the
+ * schema that it then has. Where a member is not listed, it must be absent or null.
+ */
+export type Variants = Record<string, Record<string, boolean | object>>;
+
+/** Extension that carries the variants of an object to the OpenAPI document, which has a schema for each. */
+export const VARIANTS_EXTENSION = 'x-variants';
+
+type OneOfOptions = ApiPropertyOptions & {
+  each?: boolean;
+  /** Describes the body in OpenAPI as a union that this member discriminates. It is not validated here. */
+  variants?: Variants;
+};
+
 /** Declares a member with known values. Another type is 400, another value 422. */
 export const IsOneOf =
-  (values: readonly string[], options: ApiPropertyOptions & { each?: boolean } = {}): PropertyDecorator =>
+  (values: readonly string[], options: OneOfOptions = {}): PropertyDecorator =>
   (target, property) => {
-    const { each = false, ...api } = options;
+    const { each = false, variants, ...others } = options;
+    const api = { ...others, ...(variants && { [VARIANTS_EXTENSION]: variants }) };
     const member = String(property);
     const entries = (Reflect.getMetadata(VALUES, target) as OneOf[] | undefined) ?? [];
-    const others = entries.filter((one) => one.member !== member); // a subclass may know other values
-    Reflect.defineMetadata(VALUES, [...others, { member, values, each }], target);
+    const inherited = entries.filter((one) => one.member !== member); // a subclass may know other values
+    Reflect.defineMetadata(VALUES, [...inherited, { member, values, each }], target);
     IsString({ each })(target, property);
     ApiProperty({ ...api, enum: [...values], isArray: each } as ApiPropertyOptions)(target, property);
   };

@@ -15,5 +15,5 @@ export { isJsonObject, isObjectValue, RawJson, storedJson } from './raw-json';
 export { type Scalar, scalarPair, scalarPairs, shortPair } from './scalar-pairs';
 export { schemaWords } from './schema-words';
 export { countValues } from './value-count';
-export { unknownDetail } from './unknown-member';
+export { closestNames, unknownDetail } from './unknown-member';
 export { typedJson } from './typed-json';

@@ -16,3 +16,11 @@ export function unknownDetail(member: string, members: Iterable<string>): string
   const isSimilar = near !== undefined && distance(member, near) <= differenceMax(near);
   return `is not a known member of this body${isSimilar ? `. Did you mean \`${near}\`?` : ''}`;
 }
+
+/** Returns the names that are most similar to a name, the closest first. */
+export const closestNames = (name: string, names: readonly string[], max: number): string[] =>
+  names
+    .map((one) => [distance(name.toLowerCase(), one.toLowerCase()), one] as const)
+    .sort(([a, one], [b, other]) => a - b || (one < other ? -1 : 1))
+    .slice(0, max)
+    .map(([, one]) => one);

@@ -16,7 +16,12 @@ import {
 } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import type { AcquiredFromDto } from '../../resources';
-import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
+import {
+  DEFINITION_SCHEMAS,
+  DEFINITION_VARIANTS,
+  SCORER_KINDS,
+  type ScorerKind,
+} from './definitions/definition.forms';
 import { type Grain, GRAINS } from './scorer.entity';
 
 /** A JSON object. `ScorerService.checkDefinition` checks its form by the kind of the scorer. */
@@ -26,7 +31,7 @@ const IsDefinition =
     IsObject({ message: 'must be an object' })(target, property);
     ApiProperty({
       ...options,
-      anyOf: DEFINITIONS.map(({ schema }) => schema),
+      anyOf: [...DEFINITION_SCHEMAS],
       description:
         `${description} on the kind: a script or checks for \`code\`, a question to a language model or a classifier ` +
         `for \`llm_judge\`, and a question to people for \`human\`. Unknown members are rejected.`,
@@ -48,7 +53,7 @@ export class CreateScorerDto {
   @MaxLength(10_000)
   description?: string | null;
 
-  @IsOneOf(SCORER_KINDS, { description: 'Cannot be changed later.' })
+  @IsOneOf(SCORER_KINDS, { description: 'Cannot be changed later.', variants: DEFINITION_VARIANTS })
   scorer_kind!: ScorerKind;
 
   /** Whether each score is about a trace or a session, unless a request to score specifies another grain. */
@@ -142,7 +147,7 @@ export class ScorerVersionDto {
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
   /** Exactly as it was sent. */
-  @AnyJsonObject()
+  @ApiProperty({ anyOf: [...DEFINITION_SCHEMAS] })
   definition!: object;
   created_at!: Date;
   created_by!: string;

@@ -34,7 +34,14 @@ export class AuthFieldsDto {
 /** How the service authenticates to the server. */
 @ReadOnlyMembersOf(() => StoredServerAuthDto)
 export class ServerAuthDto extends AuthFieldsDto {
-  @IsOneOf(AUTH_TYPES)
+  @IsOneOf(AUTH_TYPES, {
+    variants: {
+      none: {},
+      bearer: { value: true },
+      header: { value: true, header: true },
+      oauth: { client_secret: true, token_url: true, client_id: true, scope: false },
+    },
+  })
   type!: AuthType;
 
   @IsAuthSecret(

@@ -18,7 +18,15 @@ export class ApiAuthFieldsDto {
 /** How the service authenticates to the API. */
 @ReadOnlyMembersOf(() => StoredApiAuthDto)
 export class ApiAuthDto extends ApiAuthFieldsDto {
-  @IsOneOf(AUTH_TYPES)
+  @IsOneOf(AUTH_TYPES, {
+    variants: {
+      none: {},
+      bearer: { value: true },
+      header: { value: true, name: true },
+      basic: { value: true },
+      query: { value: true, name: true },
+    },
+  })
   type!: AuthType;
 
   @IsAuthSecret(

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import {
-  ApiBody,
-  ApiConsumes,
-  ApiExtraModels,
-  ApiOkResponse,
-  ApiResponse,
-  getSchemaPath,
-} from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { encodeExportResponse, type OtlpEncoding, type OtlpRejection, type OtlpSignal } from '#otlp';
-import { mediaTypeOf, Reply, RequestBody, type BudgetRule, type ServiceRequest } from '#platform/http';
+import {
+  ApiBodies,
+  mediaTypeOf,
+  Reply,
+  RequestBody,
+  type BudgetRule,
+  type ServiceRequest,
+} from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 
 export const PROTOBUF_MEDIA = 'application/x-protobuf';
@@ -59,10 +59,13 @@ export const AcceptsOtlp = (message: string, response: new () => object) =>
       limit: (environment) => environment.TELEMETRY_LIMIT_BYTES,
       budget: EXPORT_BUDGET,
     }),
-    ApiConsumes(PROTOBUF_MEDIA, JSON_MEDIA),
-    ApiBody({
-      description: `An OTLP ${message}, in protobuf or its JSON mapping, plain or gzip.`,
-      schema: {},
+    ApiBodies({
+      [JSON_MEDIA]: {
+        type: 'object',
+        additionalProperties: true,
+        description: `An OTLP ${message} in its JSON mapping, plain or gzip.`,
+      },
+      [PROTOBUF_MEDIA]: { ...BINARY.schema, description: `An OTLP ${message}, plain or gzip.` },
     }),
     ApiExtraModels(response),
     ApiOkResponse({

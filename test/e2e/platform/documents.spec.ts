@@ -6,6 +6,8 @@ import { sharedApp } from '#testing';
 
 const DOCUMENTS: [path: string, type: string][] = [
   ['/openapi.json', 'application/json; charset=utf-8'],
+  ['/openapi.json?operation=getDataset', 'application/json; charset=utf-8'],
+  ['/llms.txt', 'text/plain; charset=utf-8'],
   ['/docs', 'text/html; charset=utf-8'],
   ['/docs/start.js', 'text/javascript; charset=utf-8'],
   ['/docs/assets/swagger-ui.css', 'text/css; charset=utf-8'],

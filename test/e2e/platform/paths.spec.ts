@@ -13,6 +13,7 @@ describe('a path', () => {
     '/registry/v1/me',
     '/telemetry/v1/traces',
     '/openapi.json',
+    '/llms.txt',
     '/docs',
     '/docs/start.js',
     '/docs/assets/swagger-ui.css',

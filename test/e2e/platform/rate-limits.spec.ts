@@ -213,7 +213,7 @@ describe('rate limits without settings', () => {
   });
 
   it('apply to public documents by address', async () => {
-    const paths = ['/openapi.json', '/docs', '/docs/start.js', '/.well-known/jwks.json'];
+    const paths = ['/openapi.json', '/llms.txt', '/docs/start.js', '/.well-known/jwks.json'];
     const from = (address: string) => ({ 'x-forwarded-for': address });
     const read = await sendInTurn(4, (index) => app.api().get(paths[index]!, from('192.0.2.1')));
     const rejected = await sendInTurn(4, (index) => app.api().get(paths[index]!, from('192.0.2.1')));

@@ -1,3 +1,4 @@
+import type { Variants } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { CHECK, CHECK_FORMS } from './check.forms';
 import {
@@ -191,8 +192,23 @@ export type Aggregate = NonNullable<ChecksDefinition['aggregate']>;
 export type JudgeDefinition = TypeOf<typeof LLM> | TypeOf<typeof CLASSIFIER>;
 export type HumanDefinition = TypeOf<typeof HUMAN>;
 
-/** The forms of definitions. */
-export const DEFINITIONS: readonly Form<unknown>[] = [SCRIPT, CHECKS, LLM, CLASSIFIER, HUMAN];
+/** The forms of definitions by the kind of the scorer. */
+const DEFINITIONS: Record<ScorerKind, readonly Form<unknown>[]> = {
+  code: [SCRIPT, CHECKS],
+  llm_judge: [LLM, CLASSIFIER],
+  human: [HUMAN],
+};
+/** OpenAPI schemas of all forms of definitions. */
+export const DEFINITION_SCHEMAS = Object.values(DEFINITIONS).flatMap((forms) =>
+  forms.map(({ schema }) => schema),
+);
+/** How the definition depends on the kind. */
+export const DEFINITION_VARIANTS: Variants = Object.fromEntries(
+  Object.entries(DEFINITIONS).map(([kind, forms]) => [
+    kind,
+    { definition: forms.length === 1 ? forms[0]!.schema : { anyOf: forms.map(({ schema }) => schema) } },
+  ]),
+);
 const PARTS: readonly Form<unknown>[] = [
   ...CHECK_FORMS,
   ...Object.values(SINGLE_OUTPUTS),
@@ -200,7 +216,7 @@ const PARTS: readonly Form<unknown>[] = [
 ];
 /** OpenAPI components of all forms, by their names. */
 export const DEFINITION_COMPONENTS = Object.fromEntries(
-  [...DEFINITIONS, ...PARTS].map(({ name, component }) => [name, component]),
+  [...Object.values(DEFINITIONS).flat(), ...PARTS].map(({ name, component }) => [name, component]),
 );
 
 /**
