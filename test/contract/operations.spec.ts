@@ -598,6 +598,7 @@ describe('every operation', () => {
     await expectAll(
       [
         evaluator.post(`${base}/logs`, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
+        evaluator.post(`${base}/traces/exists`, { trace_ids: [traceId, newTraceId()] }),
         evaluator.post(`${base}/traces/stats/query`, { group_by: ['day', 'session_id'] }),
         evaluator.post(`${base}/spans/stats/query`, { group_by: ['model', 'hour'] }),
         evaluator.post(`${base}/metrics`, { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),

@@ -82,6 +82,14 @@ export class TraceStore {
     return new TraceRepository(tx).lock(scope, traceIds);
   }
 
+  /** Returns the ids of the traces that exist. */
+  findExisting(scope: Scope, traceIds: readonly string[]): Promise<Set<string>> {
+    return this.read(scope, HINTS.ids, async ({ traces }) => {
+      const located = await traces.findLocations(scope, traceIds);
+      return new Set(located.map(({ trace_id }) => trace_id));
+    });
+  }
+
   /** Reads existing traces in no particular order, without input and output if they exceed `maxBytes`. */
   findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.findMany(scope, traceIds, maxBytes));
