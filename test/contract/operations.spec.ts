@@ -681,6 +681,8 @@ describe('every operation', () => {
       score: true,
     });
     expect(made.status).toBe(201);
+    const items = [{ scorer_id: scorer.body.scorer_id, result_id: resultId, score: false }, {}];
+    await expectAll([evaluator.post('/eval/v1/scores/bulk', { items })], 207);
     await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
     const stats = {
       group_by: [

@@ -82,12 +82,9 @@ export class TraceStore {
     return new TraceRepository(tx).lock(scope, traceIds);
   }
 
-  /** Returns the ids of the traces that exist. */
-  findExisting(scope: Scope, traceIds: readonly string[]): Promise<Set<string>> {
-    return this.read(scope, HINTS.ids, async ({ traces }) => {
-      const located = await traces.findLocations(scope, traceIds);
-      return new Set(located.map(({ trace_id }) => trace_id));
-    });
+  /** Returns the traces that exist, with their sessions. */
+  findExisting(scope: Scope, traceIds: readonly string[]): Promise<Map<string, string | null>> {
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.findExisting(scope, traceIds));
   }
 
   /** Reads existing traces in no particular order, without input and output if they exceed `maxBytes`. */

@@ -167,6 +167,17 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
       },
     ],
   },
+  'POST /eval/v1/scores/bulk': {
+    bodies: (theirs, own) => [
+      {
+        items: [
+          { scorer_id: theirs.scorer_id, result_id: theirs.result_id, score: true },
+          { scorer_id: own.human_scorer_id, result_id: theirs.result_id, score: true },
+          { scorer_id: own.human_scorer_id, session_id: theirs.session_id, score: true },
+        ],
+      },
+    ],
+  },
   'POST /eval/v1/scores/stats/query': {
     bodies: (theirs) => [
       {},
