@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase, until } from '#testing';
+import { migrate } from '../../src/database/migrate';
 import { INSERT_SCORES } from './next-release.fixture';
 
 /** Lock modes in pg_locks, weakest first, from the weakest of writes. */
@@ -23,8 +24,10 @@ export class UpgradedDatabase {
     private readonly holder: Client,
   ) {}
 
-  static async create(scores: number): Promise<UpgradedDatabase> {
+  /** @param isBaseline whether the database has only the baselines, and none of the changes since */
+  static async create(scores: number, { isBaseline = false } = {}): Promise<UpgradedDatabase> {
     const database = await createTestDatabase();
+    if (isBaseline) await returnToBaseline(database.url);
     const session = new Client({ connectionString: database.url });
     const holder = new Client({ connectionString: database.url, application_name: 'weekly report' });
     await Promise.all([session.connect(), holder.connect()]);
@@ -137,4 +140,13 @@ async function kill(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
+}
+
+/** Replaces the schema of a database by the baselines. */
+async function returnToBaseline(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+  await client.end();
+  await migrate(url, { migrations: [] });
 }

@@ -78,6 +78,7 @@ describe('the periodic tasks of a worker', () => {
       'search indexes',
       'statistics',
       'stored MCP results',
+      'traces of scores',
       'turns of scoring runs',
     ]);
   });

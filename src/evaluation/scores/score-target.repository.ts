@@ -70,6 +70,13 @@ export class ScoreTargetRepository {
     return new Set(rows.map(({ experiment_id }) => experiment_id));
   }
 
+  /** Returns the traces that were deleted. */
+  async findDeletedTraces({ workspaceId }: Scope, traceIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return traceIds.length > 0
+      ? this.deletedTraces.find(this.database, workspaceId, traceIds)
+      : new Set<string>();
+  }
+
   /**
    * Locks targets against other scores, until the transaction ends, so that each score supersedes the one before. Locks
    * results against being replaced, their experiments against being finalized, and traces against being deleted.
@@ -101,8 +108,8 @@ export class ScoreTargetRepository {
   }
 
   /**
-   * Locks traces against being deleted. Returns those that were deleted: a trace without a row, which only results name, was not
-   * if there is no memory of it.
+   * Locks traces against being deleted. Returns those that were deleted: a trace without a row, which has not arrived or which
+   * only results name, was not if there is no memory of it.
    */
   private async lockTraces(
     tx: Tx,

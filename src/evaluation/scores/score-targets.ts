@@ -18,7 +18,14 @@ export type NamedTarget =
 /** A target as a score stores it. */
 export type ScoreTarget = Pick<
   ScoreRow,
-  'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id' | 'result_version' | 'case_id'
+  | 'target_kind'
+  | 'trace_id'
+  | 'session_id'
+  | 'experiment_id'
+  | 'result_id'
+  | 'result_version'
+  | 'case_id'
+  | 'trace_check_at'
 >;
 
 /** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
@@ -94,15 +101,17 @@ export class TargetDirectory {
   }
 
   /**
-   * Looks up the targets of scores. The returned function returns the target of a score. It throws 404 naming the reference, for
-   * a trace or session that neither the service nor any result knows, and for a result that is unknown or belongs to another
-   * experiment.
+   * Looks up the targets of scores. The returned function returns the target of a score. A trace that neither the service nor
+   * any result knows may still arrive. The function throws 404 naming the reference, for a trace that was deleted, a session that
+   * neither the service nor any result knows, and a result that is unknown or belongs to another experiment.
    */
   async find(scope: Scope, named: readonly NamedTarget[]): Promise<(target: NamedTarget) => ScoreTarget> {
     const idsOf = (kind: TargetKind): string[] => [
       ...new Set(named.flatMap((target) => (target.kind === kind ? target.id : []))),
     ];
     const traces = await this.traces(scope, idsOf('trace'));
+    const awaited = idsOf('trace').filter((id) => !traces.has(id));
+    const deletedTraces = await this.targets.findDeletedTraces(scope, awaited);
     const sessions = await this.sessions(scope, idsOf('session'));
     const results = await this.targets.findResults(scope, idsOf('result'));
     const unknown = named.flatMap((target) =>
@@ -114,9 +123,11 @@ export class TargetDirectory {
     return (target) => {
       switch (target.kind) {
         case 'trace': {
-          const session_id = traces.get(target.id);
-          if (session_id === undefined) throw problem.unknownReference('/trace_id', 'trace', target.id);
-          return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id, session_id };
+          const { id } = target;
+          if (deletedTraces.has(id)) throw problem.unknownReference('/trace_id', 'trace', id);
+          const session_id = traces.get(id) ?? null;
+          const trace_check_at = traces.has(id) ? null : new Date();
+          return { ...NO_TARGET, target_kind: 'trace', trace_id: id, session_id, trace_check_at };
         }
         case 'session':
           if (!sessions.has(target.id)) {
@@ -125,7 +136,7 @@ export class TargetDirectory {
           return { ...NO_TARGET, target_kind: 'session', session_id: target.id };
         case 'result': {
           const result = results.get(target.id);
-          if (isResult(target, result)) return { target_kind: 'result', ...result };
+          if (isResult(target, result)) return { ...NO_TARGET, target_kind: 'result', ...result };
           const { id, experimentId } = target;
           if (experimentId !== null && !experiments.has(experimentId)) {
             throw problem.unknownReference('/experiment_id', 'experiment', experimentId);
@@ -151,4 +162,5 @@ const NO_TARGET = {
   result_id: null,
   result_version: null,
   case_id: null,
+  trace_check_at: null,
 };

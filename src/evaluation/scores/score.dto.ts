@@ -78,6 +78,7 @@ export class ScoreFieldsDto {
   @IsVersion()
   scorer_version?: number | null;
 
+  /** A trace, which may arrive later. The score is deleted if it does not arrive within 7 days. */
   @IsTraceId()
   trace_id?: string | null;
 

@@ -26,8 +26,8 @@ const COLUMN_NAMES = [
   'score_id', 'workspace_id', 'scorer_id', 'scorer_kind', 'scorer_version', 'scorer_name', 'source', 'target_kind',
   'trace_id', 'session_id', 'experiment_id', 'result_id', 'result_version', 'case_id', 'span_id', 'score', 'label',
   'answers', 'comment', 'metadata', 'author', 'score_run_id', 'model', 'judge_digest', 'is_truncated', 'output_sha256',
-  'min_annotations', 'is_late', 'is_current', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'created_at',
-  'created_by',
+  'min_annotations', 'is_late', 'is_current', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'trace_check_at',
+  'created_at', 'created_by',
 ] as const; // oxfmt-ignore
 const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 
@@ -114,6 +114,7 @@ const STORED = new BulkColumns<ScoreRow>(
       case 'is_current':
         return { name, type: 'bool', value: (row) => row[name] };
       case 'superseded_at':
+      case 'trace_check_at':
       case 'created_at':
         return { name, type: 'timestamptz', value: (row) => microseconds(row[name]) };
       default:

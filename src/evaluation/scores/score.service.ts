@@ -75,11 +75,12 @@ export class ScoreService {
 
   /**
    * Records a score of a trace, a session or a result. It supersedes the earlier score of the same target by the same scorer,
-   * source, caller and author. Errors: those of `check` and `store`.
+   * source, caller and author. A trace may arrive
+   * later. Errors: those of `checkMany` and `store`.
    */
   async create(scope: Scope, dto: CreateScoreDto): Promise<ScoreDto> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const checked = await this.check(scope, dto);
+    const checked = orThrow((await this.checkMany(scope, [dto]))[0]!);
     return this.database.transaction((tx) => this.store(tx, scope, checked));
   }
 
@@ -105,9 +106,12 @@ export class ScoreService {
     );
   }
 
-  /** Checks one score, see `checkMany`, and throws its problem. */
+  /** Checks one score, see `checkMany`, and throws its problem, also 404 for a trace that has not arrived. */
   async check(scope: Scope, dto: ScoreFieldsDto): Promise<CheckedScore> {
-    return orThrow((await this.checkMany(scope, [dto]))[0]!);
+    const checked = orThrow((await this.checkMany(scope, [dto]))[0]!);
+    const { trace_id, trace_check_at } = checked.row;
+    if (trace_check_at !== null) throw problem.unknownReference('/trace_id', 'trace', trace_id!);
+    return checked;
   }
 
   /** Stores a checked score, see `storeMany`, and throws its problem. */

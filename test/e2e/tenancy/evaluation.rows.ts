@@ -132,6 +132,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /eval/v1/scorers/{scorer_id}/rules/{rule_id}': { bodies: () => [{ enabled: true }] },
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/archive': NOTHING,
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/restore': NOTHING,
+  // a score may name any trace, as one that may still arrive in the caller's workspace
   'POST /eval/v1/scores': {
     bodies: (theirs, own) => [
       {
@@ -149,12 +150,6 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
       {
         workspace_id: own.workspace_id,
         scorer_id: own.human_scorer_id,
-        trace_id: theirs.trace_id,
-        score: true,
-      },
-      {
-        workspace_id: own.workspace_id,
-        scorer_id: own.human_scorer_id,
         session_id: theirs.session_id,
         score: true,
       },
@@ -162,7 +157,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
         workspace_id: own.workspace_id,
         scorer_name: 'thumbs',
         source: 'end_user',
-        trace_id: theirs.trace_id,
+        session_id: theirs.session_id,
         score: true,
       },
     ],
