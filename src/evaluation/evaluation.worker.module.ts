@@ -19,12 +19,14 @@ import { TraceUsesModule } from './trace-uses';
 import { RunExecutionService } from './scoring/score-runs/run-execution.service';
 import { RuleRuns, ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
 import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
+import { ScoreRunService } from './scoring/score-runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 
 const RECORD_WORDS_MS = 1_000;
 const RULES_MS = 3_000;
 const RUN_TURNS_MS = 500;
 const AWAITED_TRACES_MS = 15_000;
+const STALLED_ORDERS_MS = 60_000;
 const CLEAN_UP_MS = 10 * 60_000;
 
 /** The part of evaluation that runs in a worker: scoring runs, the rules that start them, and periodic tasks. */
@@ -58,6 +60,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly rules: ScoringRuleRunner,
     private readonly executor: ScoreRunExecutor,
     private readonly batches: ScoreBatchService,
+    private readonly runs: ScoreRunService,
     private readonly judges: JudgeService,
     private readonly judgeRepository: JudgeRepository,
     private readonly recordWords: RecordWordsRepository,
@@ -71,6 +74,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     this.tasks.every('turns of scoring runs', RUN_TURNS_MS, () => this.executor.executeWaiting());
     this.tasks.every('traces of scores', AWAITED_TRACES_MS, () => this.awaitedTraces.resolve());
     this.tasks.every('retention of scores', CLEAN_UP_MS, () => this.scoreRetention.deleteExpired());
+    this.tasks.every('stalled scoring orders', STALLED_ORDERS_MS, () => this.runs.continueStalledOrders());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
     this.tasks.every('old judge answers', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
     this.tasks.every('old judge features', CLEAN_UP_MS, () => this.judgeRepository.deleteOldFeatures());

@@ -45,6 +45,7 @@ const OPERATION_IDS: Record<string, string> = {
   'FrozenRegistryListing.list': 'listFrozenRegistryServers',
   'FrozenRegistryListing.listVersions': 'listFrozenRegistryServerVersions',
   'Record.createFromTraces': 'createRecordsFromTraces',
+  'ScoreBatch.scoreExperiment': 'scoreExperiment',
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',
   'ServerImport.import': 'importMcpServer',

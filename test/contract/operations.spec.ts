@@ -638,6 +638,8 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
+    const scorers = [scorer.body.scorer_id];
+    await expectAll([evaluator.post(`/eval/v1/experiments/${experimentId}/score`, { scorers })], 202);
     await scoreMany(path, selection);
     await archiveAndRestore(evaluator, path);
     await removeArchived(path, 204);

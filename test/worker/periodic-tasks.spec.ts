@@ -76,6 +76,7 @@ describe('the periodic tasks of a worker', () => {
       'scoring rules',
       'search embeddings',
       'search indexes',
+      'stalled scoring orders',
       'statistics',
       'stored MCP results',
       'traces of scores',

@@ -19,6 +19,7 @@ import { EvaluationAnnotation1795824000016 } from './1795824000016-evaluation-an
 import { Store1795824000017 } from './1795824000017-store';
 import { McpEndpoint1795824000018 } from './1795824000018-mcp-endpoint';
 import { AWAITED_TRACES } from './1796050000000-awaited-traces';
+import { SCORE_ORDERS } from './1796050100000-score-orders';
 
 /** Create the schema in an empty database: one for each area or part, from the lowest floor up. */
 export const BASELINES = [
@@ -44,4 +45,4 @@ export const BASELINES = [
 ];
 
 /** The changes since the baselines, in the order in which they run. To change the schema, add a migration at the end. */
-export const MIGRATIONS: readonly Migration[] = [AWAITED_TRACES];
+export const MIGRATIONS: readonly Migration[] = [AWAITED_TRACES, SCORE_ORDERS];

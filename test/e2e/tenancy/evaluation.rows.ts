@@ -86,6 +86,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/experiments/{experiment_id}/traces': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans': NOTHING,
+  'POST /eval/v1/experiments/{experiment_id}/score': { bodies: (_, own) => [{ scorers: [own.scorer_id] }] },
   'POST /eval/v1/experiments/{experiment_id}/traces/stats/query': { bodies: () => [{}] },
 
   'POST /eval/v1/scorers': {

@@ -6,8 +6,10 @@ import type { Page } from '#platform/paging';
 import {
   CreateScoreBatchDto,
   ScoreBatchDto,
+  ScoreBatchesDto,
   ScoreBatchListQueryDto,
   ScoreBatchPageDto,
+  ScoreExperimentDto,
 } from './score-batch.dto';
 import { ScoreBatchService } from './score-batch.service';
 
@@ -41,6 +43,27 @@ export class ScoreBatchController {
   ): Promise<Reply> {
     const batch = await this.batches.create(scope, scorerId, dto, signal);
     return new Reply(202, batch, { Location: `/eval/v1/score-batches/${batch.score_batch_id}` });
+  }
+
+  /**
+   * Score the results of an experiment with several scorers
+   *
+   * @remarks Orders one batch for each scorer, all or none, for a running or a finalized experiment. If nothing is left to score, a batch has a `total` of 0 and has succeeded. An organization can have at most `MAX_OPEN_SCORE_BATCHES` open batches (429 with `Retry-After`). Without a judge backend for a scorer of kind `llm_judge`, the response is 503 and nothing is stored.
+   */
+  @Post('experiments/:experiment_id/score')
+  @HttpCode(202)
+  @RequireRole('evaluator')
+  @ApiAcceptedResponse({
+    type: ScoreBatchesDto,
+    description: 'The batches, in the order of the scorers. A batch without targets has already succeeded.',
+  })
+  scoreExperiment(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Body() dto: ScoreExperimentDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<ScoreBatchesDto> {
+    return this.batches.scoreExperiment(scope, experimentId, dto, signal);
   }
 
   /** List batches of scoring runs */
