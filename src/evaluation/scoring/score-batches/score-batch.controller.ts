@@ -11,6 +11,7 @@ import {
   ScoreBatchPageDto,
   ScoreExperimentDto,
 } from './score-batch.dto';
+import { CanWait, CurrentWait, type Wait, WaitQueryDto } from '../waiting/wait';
 import { ScoreBatchService } from './score-batch.service';
 
 @ApiTags('Scoring')
@@ -78,8 +79,14 @@ export class ScoreBatchController {
   @Get('score-batches/:score_batch_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScoreBatchDto })
-  get(@CurrentScope() scope: Scope, @Param('score_batch_id') id: string): Promise<ScoreBatchDto> {
-    return this.batches.get(scope, id);
+  @CanWait()
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('score_batch_id') id: string,
+    @Query() query: WaitQueryDto,
+    @CurrentWait() wait: Wait,
+  ): Promise<ScoreBatchDto> {
+    return this.batches.getEnded(scope, id, query, wait);
   }
 
   /** Cancel a batch of scoring runs */

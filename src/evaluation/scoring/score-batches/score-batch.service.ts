@@ -11,7 +11,9 @@ import { checkWorkspaceOfSearch } from '../../../resources';
 import { ExperimentRepository } from '../../experiments';
 import { type ScorerEntity, ScorerRepository } from '../../scorers';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
-import { BATCH_TARGETS_MAX } from '../score-runs/score-run.types';
+import { BATCH_TARGETS_MAX, hasEnded } from '../score-runs/score-run.types';
+import type { Wait, WaitQueryDto } from '../waiting/wait';
+import { WorkWaiter } from '../waiting/work-waiter';
 import { ScoreRunService, tooManyOpen } from '../score-runs/score-run.service';
 import { type ScoringTarget, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
@@ -50,6 +52,7 @@ export class ScoreBatchService {
     private readonly runs: ScoreRunService,
     private readonly scorers: ScorerRepository,
     private readonly experiments: ExperimentRepository,
+    private readonly waiter: WorkWaiter,
   ) {}
 
   /**
@@ -215,6 +218,14 @@ export class ScoreBatchService {
 
   async get(scope: Scope, id: string): Promise<ScoreBatchDto> {
     return toScoreBatchDto(await this.find(scope, id));
+  }
+
+  /** Returns a batch when it has ended, or its state after a time. */
+  async getEnded(scope: Scope, id: string, { wait_s = 0 }: WaitQueryDto, wait: Wait): Promise<ScoreBatchDto> {
+    const batch = await this.get(scope, id);
+    if (wait_s === 0 || hasEnded(batch.batch_status)) return batch;
+    await wait.idle(() => this.waiter.wait(scope, id, wait_s * 1000, wait.signal));
+    return this.get(scope, id);
   }
 
   /**

@@ -16,7 +16,9 @@ import {
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import { type Outcome, SUCCEEDED } from './score-run.types';
+import { hasEnded, type Outcome, SUCCEEDED } from './score-run.types';
+import type { Wait, WaitQueryDto } from '../waiting/wait';
+import { WorkWaiter } from '../waiting/work-waiter';
 import {
   type CountedBatch,
   type NewScoreRun,
@@ -61,6 +63,7 @@ export class ScoreRunService {
     private readonly runs: ScoreRunRepository,
     private readonly jobs: JobQueue,
     private readonly workspaces: WorkspaceAccessRepository,
+    private readonly waiter: WorkWaiter,
   ) {}
 
   /**
@@ -110,6 +113,14 @@ export class ScoreRunService {
 
   async get(scope: Scope, id: string): Promise<ScoreRunDto> {
     return toScoreRunDto(await this.find(scope, id));
+  }
+
+  /** Returns a run when it has ended, or its state after a time. */
+  async getEnded(scope: Scope, id: string, { wait_s = 0 }: WaitQueryDto, wait: Wait): Promise<ScoreRunDto> {
+    const run = await this.get(scope, id);
+    if (wait_s === 0 || hasEnded(run.run_status)) return run;
+    await wait.idle(() => this.waiter.wait(scope, id, wait_s * 1000, wait.signal));
+    return this.get(scope, id);
   }
 
   async listResults(scope: Scope, id: string, query: ListQueryDto): Promise<Page<ScoreResultDto>> {
