@@ -3,7 +3,7 @@ import { WorkWaiter } from '../../../src/evaluation/scoring/waiting/work-waiter'
 import { ScoringFixture } from './scoring.fixture';
 
 describe('wait_s', () => {
-  const app = ownApp({ env: { MAX_REQUESTS_IN_FLIGHT: '4' } });
+  const app = ownApp({ env: { MAX_REQUESTS_IN_FLIGHT: '10' } });
   let on: ScoringFixture;
   let experiment_id: string;
   let scorer: any;
