@@ -50,6 +50,7 @@ const OPERATION_IDS: Record<string, string> = {
   'Search.search': 'searchRegistry',
   'ServerImport.import': 'importMcpServer',
   'TraceDeletions.delete': 'deleteTraces',
+  'TraceExistence.check': 'checkTraces',
   'ToolVersion.compare': 'compareMcpToolVersions',
 };
 

@@ -76,6 +76,8 @@ describe('an order of scores for an experiment', () => {
     const first = await order(body, experiment_id, headers);
     const second = await order(body, experiment_id, headers);
     expect([first.status, second.status, second.body]).toEqual([202, 202, first.body]);
+    const listed = await on.evaluator.get<any>(first.headers.get('location')!);
+    expect(listed.body.items).toEqual(first.body.score_batches);
     expect(first.body.score_batches.map((one: any) => [one.batch_status, one.total])).toEqual([
       ['succeeded', 0],
     ]);

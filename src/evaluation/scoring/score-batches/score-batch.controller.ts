@@ -56,15 +56,17 @@ export class ScoreBatchController {
   @RequireRole('evaluator')
   @ApiAcceptedResponse({
     type: ScoreBatchesDto,
-    description: 'The batches, in the order of the scorers. A batch without targets has already succeeded.',
+    description:
+      'The batches, in the order of the scorers. A batch without targets has already succeeded. `Location` lists the batches of the experiment.',
   })
-  scoreExperiment(
+  async scoreExperiment(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Body() dto: ScoreExperimentDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<ScoreBatchesDto> {
-    return this.batches.scoreExperiment(scope, experimentId, dto, signal);
+  ): Promise<Reply> {
+    const batches = await this.batches.scoreExperiment(scope, experimentId, dto, signal);
+    return new Reply(202, batches, { Location: `/eval/v1/score-batches?experiment_id=${experimentId}` });
   }
 
   /** List batches of scoring runs */
