@@ -14,7 +14,7 @@ describe('an order of scores for an experiment', () => {
   });
 
   const order = (experiment: any, body: object) =>
-    on.evaluator.post<any>(`/eval/v1/experiments/${experiment.experiment_id}/score`, body);
+    on.evaluator.post(`/eval/v1/experiments/${experiment.experiment_id}/score`, body);
   const ended = async (batches: any[]): Promise<any[]> =>
     Promise.all(batches.map((batch) => on.finishedBatch(batch)));
 

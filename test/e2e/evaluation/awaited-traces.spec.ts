@@ -27,7 +27,7 @@ describe('scores that arrive before their traces', () => {
     const attributes: Record<string, string> = sessionId === undefined ? {} : { 'session.id': sessionId };
     expect((await by.post(TRACES, jsonExport([newSpan({ traceId, attributes })]))).status).toBe(200);
   };
-  const get = async (path: string, by = admin): Promise<any> => (await by.get<any>(path)).body;
+  const get = async (path: string, by = admin): Promise<any> => (await by.get(path)).body;
   const countOf = async (query: string): Promise<number> => (await get(`${SCORES}?${query}`)).page.total;
   /** Lets the workers look for all traces that the workspace's scores wait for, after some days. */
   const resolve = async ({ days = 0 } = {}): Promise<void> => {
@@ -106,9 +106,8 @@ describe('scores that arrive before their traces', () => {
     expect(await countOf(`trace_id=${id}`)).toBe(0);
     const body = { workspace_id: on.space.id, scorer_name: 'thumbs', trace_id: id, score: true };
     expect((await runtime.post(SCORES, body)).status).toBe(404);
-    const { items } = (
-      await runtime.post<any>(`${SCORES}/bulk`, { items: [body, { ...body, trace_id: raced }] })
-    ).body;
+    const { items } = (await runtime.post(`${SCORES}/bulk`, { items: [body, { ...body, trace_id: raced }] }))
+      .body;
     expect(items.map((one: any) => one.status_code)).toEqual([404, 201]);
     // a deletion that commits while the score is being recorded
     await app.database.transaction((tx) =>
@@ -124,7 +123,7 @@ describe('scores that arrive before their traces', () => {
     const stored = await feedback(id, { scorer_name: 'curious' });
     await resolve();
     expect((await get(`${SCORES}/${stored.score_id}`)).session_id).toBeNull();
-    const trace = await theirs.space.viewer.get<any>(`${TRACES}/${id}`);
+    const trace = await theirs.space.viewer.get(`${TRACES}/${id}`);
     expect([trace.status, trace.body.scores]).toEqual([200, []]);
     expect((await get(`${TRACES}?score=curious:gte:0`)).items).toEqual([]);
   });

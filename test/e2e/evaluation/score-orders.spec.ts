@@ -15,9 +15,9 @@ describe('an order of scores for an experiment', () => {
   });
 
   const order = (body: object, id = experiment.experiment_id, headers = {}) =>
-    on.evaluator.post<any>(`/eval/v1/experiments/${id}/score`, body, headers);
+    on.evaluator.post(`/eval/v1/experiments/${id}/score`, body, headers);
   const batchCount = async (): Promise<number> => {
-    const { body } = await on.evaluator.get<any>(
+    const { body } = await on.evaluator.get(
       `/eval/v1/score-batches?experiment_id=${experiment.experiment_id}`,
     );
     return body.page.total;
@@ -76,7 +76,7 @@ describe('an order of scores for an experiment', () => {
     const first = await order(body, experiment_id, headers);
     const second = await order(body, experiment_id, headers);
     expect([first.status, second.status, second.body]).toEqual([202, 202, first.body]);
-    const listed = await on.evaluator.get<any>(first.headers.get('location')!);
+    const listed = await on.evaluator.get(first.headers.get('location')!);
     expect(listed.body.items).toEqual(first.body.score_batches);
     expect(first.body.score_batches.map((one: any) => [one.batch_status, one.total])).toEqual([
       ['succeeded', 0],

@@ -24,7 +24,7 @@ describe('POST /eval/v1/scores/bulk', () => {
   });
 
   const bulk = async (items: unknown[], by = caller): Promise<any[]> => {
-    const { status, body } = await by.post<any>(BULK, { items });
+    const { status, body } = await by.post(BULK, { items });
     if (status !== 207) throw new Error(JSON.stringify(body));
     expect(body.items.map(({ index }: any) => index)).toEqual(items.map((_, index) => index));
     return body.items;
@@ -34,7 +34,7 @@ describe('POST /eval/v1/scores/bulk', () => {
   const stored = async (queries: string[], by = caller): Promise<unknown[]> => {
     const all: any[] = [];
     for (const query of queries) {
-      const { body } = await by.get<any>(`${SCORES}?include_superseded=true&limit=500&${query}`);
+      const { body } = await by.get(`${SCORES}?include_superseded=true&limit=500&${query}`);
       all.push(...body.items);
     }
     const sorted = all.sort((one, other) => (one.score_id < other.score_id ? -1 : 1));

@@ -24,7 +24,7 @@ describe('wait_s', () => {
     const { body } = await on.batch(scorer, { experiment_id });
     return `/eval/v1/score-batches/${body.score_batch_id}`;
   };
-  const read = (path: string, waitS: number | string) => on.evaluator.get<any>(`${path}?wait_s=${waitS}`);
+  const read = (path: string, waitS: number | string) => on.evaluator.get(`${path}?wait_s=${waitS}`);
   const cancel = (path: string) => on.evaluator.post(`${path}/cancel`);
   const statusOf = ({ status, body }: any) => [status, body.run_status ?? body.batch_status];
   const waiting = (count: number, of: TestApp = app) => {
