@@ -30,6 +30,7 @@ import { traceSorts } from './cases/trace-sorts';
 import { spanStats, transcript } from './cases/span-stats';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
+import { waiting } from './cases/waiting';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
 import { BenchJudge } from './judge';
@@ -68,6 +69,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'score-batch': scoreBatch,
   rules: scoringRules,
   'scored-per-second': scoredPerSecond,
+  waiting,
   'judged-runs': judgedRuns,
   'judged-runs-at-once': judgedRunsAtOnce,
   'csv-ingest': csvIngest,

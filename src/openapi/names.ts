@@ -45,10 +45,12 @@ const OPERATION_IDS: Record<string, string> = {
   'FrozenRegistryListing.list': 'listFrozenRegistryServers',
   'FrozenRegistryListing.listVersions': 'listFrozenRegistryServerVersions',
   'Record.createFromTraces': 'createRecordsFromTraces',
+  'ScoreBatch.scoreExperiment': 'scoreExperiment',
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',
   'ServerImport.import': 'importMcpServer',
   'TraceDeletions.delete': 'deleteTraces',
+  'TraceExistence.check': 'checkTraces',
   'ToolVersion.compare': 'compareMcpToolVersions',
 };
 

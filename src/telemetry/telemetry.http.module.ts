@@ -2,6 +2,7 @@ import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common
 import { ResourcesModule } from '../resources';
 import { TraceDeletionsController } from './traces/delete/trace-deletions.controller';
 import { TraceDeletionsService } from './traces/delete/trace-deletions.service';
+import { TraceExistenceController } from './traces/exists/trace-existence.controller';
 import { LogController } from './logs/log.controller';
 import { MetricController } from './metrics/metric.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
@@ -18,6 +19,7 @@ import { TraceController } from './traces/trace.controller';
   providers: [TraceDeletionsService],
   controllers: [
     TraceDeletionsController,
+    TraceExistenceController,
     TraceStatsController,
     SpanStatsController,
     TraceController,

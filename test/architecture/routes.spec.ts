@@ -158,6 +158,7 @@ describe('every route', () => {
       'POST /mcp': 1024 * 1024,
       'POST /registry/v1/search': 256 * 1024,
       'POST /telemetry/v1/spans/stats/query': 64 * 1024,
+      'POST /telemetry/v1/traces/exists': 64 * 1024,
       'POST /telemetry/v1/traces/stats/query': 64 * 1024,
       'POST /eval/v1/datasets/search': 64 * 1024,
       'POST /eval/v1/experiments/search': 64 * 1024,

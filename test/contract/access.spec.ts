@@ -2,7 +2,7 @@ import { type Answer, type ApiClient, sharedApp } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
 /** Operations that viewers may call, although their method is not GET. */
-const OF_VIEWERS = /\/(search|query|gate)$|^\/registry\/v1\/tokens|^\/mcp$/;
+const OF_VIEWERS = /\/(search|query|gate|exists)$|^\/registry\/v1\/tokens|^\/mcp$/;
 
 const OPERATIONS = documentedOperations();
 /** Operations on one resource that need no body. */

@@ -17,7 +17,8 @@ function areasOf({ method, path }: DocumentedOperation): string[] {
   if (method === 'GET' || method === 'HEAD') return OF_MODELS.test(path) ? ['read', 'models'] : ['read'];
   if (method !== 'POST') return [];
   if (/^\/telemetry\/v1\/(traces|logs|metrics)$/.test(path)) return ['telemetry'];
-  if (/\/scores$/.test(path)) return ['scores'];
+  if (path === '/telemetry/v1/traces/exists') return ['read', 'telemetry'];
+  if (/\/scores(\/bulk)?$/.test(path)) return ['scores'];
   return /\/(search|query|gate)$/.test(path) ? ['read'] : [];
 }
 

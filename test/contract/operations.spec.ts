@@ -607,6 +607,7 @@ describe('every operation', () => {
     await expectAll(
       [
         evaluator.post(`${base}/logs`, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
+        evaluator.post(`${base}/traces/exists`, { trace_ids: [traceId, newTraceId()] }),
         evaluator.post(`${base}/traces/stats/query`, { group_by: ['day', 'session_id'] }),
         evaluator.post(`${base}/spans/stats/query`, { group_by: ['model', 'hour'] }),
         evaluator.post(`${base}/metrics`, { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),
@@ -646,6 +647,8 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
+    const scorers = [scorer.body.scorer_id];
+    await expectAll([evaluator.post(`/eval/v1/experiments/${experimentId}/score`, { scorers })], 202);
     await scoreMany(path, selection);
     await archiveAndRestore(evaluator, path);
     await removeArchived(path, 204);
@@ -689,6 +692,8 @@ describe('every operation', () => {
       score: true,
     });
     expect(made.status).toBe(201);
+    const items = [{ scorer_id: scorer.body.scorer_id, result_id: resultId, score: false }, {}];
+    await expectAll([evaluator.post('/eval/v1/scores/bulk', { items })], 207);
     await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
     const stats = {
       group_by: [

@@ -76,8 +76,10 @@ describe('the periodic tasks of a worker', () => {
       'scoring rules',
       'search embeddings',
       'search indexes',
+      'stalled scoring orders',
       'statistics',
       'stored MCP results',
+      'traces of scores',
       'turns of scoring runs',
     ]);
   });

@@ -38,6 +38,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   bodySha256?: Buffer;
   /** Memory held by the body, and then by the response until the client has read it. */
   lease?: ByteLease;
+  /** Tells the load shedder whether the request only waits, and so does not count as one in flight. */
+  setIdle?: (isIdle: boolean) => void;
   /** Settles when the handler has ended, which may be later than the response. */
   handled?: Promise<void>;
   /** A body that the handler reads (`@RequestBody({ kind: 'streamed' })`). */

@@ -125,9 +125,17 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   ): (owner: string) => void {
     if (this.isFull(owner)) throw this.refusal('in_flight');
     let countedFor = owner;
+    let isCounted = true;
+    let hasEnded = false;
     this.count(owner, 1);
+    request.setIdle = (isIdle) => {
+      if (hasEnded || isCounted !== isIdle) return;
+      isCounted = !isIdle;
+      this.count(countedFor, isCounted ? 1 : -1);
+    };
     onEnd(request, response, () => {
-      this.count(countedFor, -1);
+      hasEnded = true;
+      if (isCounted) this.count(countedFor, -1);
       onLeave?.();
     });
     if (this.isLate && this.inFlightOf(owner) > ALWAYS_ADMITTED) throw this.refusal('event_loop');

@@ -18,8 +18,10 @@ import { EvaluationScoring1795824000015 } from './1795824000015-evaluation-scori
 import { EvaluationAnnotation1795824000016 } from './1795824000016-evaluation-annotation';
 import { Store1795824000017 } from './1795824000017-store';
 import { McpEndpoint1795824000018 } from './1795824000018-mcp-endpoint';
-import { SKILL_ROOT_ARCHIVES } from './1796063875152-skill-root-archives';
+import { AWAITED_TRACES } from './1796050000000-awaited-traces';
+import { SCORE_ORDERS } from './1796050100000-score-orders';
 import { AGENT_CARDS } from './1796063875151-agent-cards';
+import { SKILL_ROOT_ARCHIVES } from './1796063875152-skill-root-archives';
 import { LABELS } from './1796063952588-labels';
 
 /** Create the schema in an empty database: one for each area or part, from the lowest floor up. */
@@ -46,4 +48,10 @@ export const BASELINES = [
 ];
 
 /** The changes since the baselines, in the order in which they run. To change the schema, add a migration at the end. */
-export const MIGRATIONS: readonly Migration[] = [AGENT_CARDS, SKILL_ROOT_ARCHIVES, LABELS];
+export const MIGRATIONS: readonly Migration[] = [
+  AWAITED_TRACES,
+  SCORE_ORDERS,
+  AGENT_CARDS,
+  SKILL_ROOT_ARCHIVES,
+  LABELS,
+];

@@ -350,7 +350,6 @@ const toScoreBody = (
   { scorer_id, label, score, answers, comment }: ItemScoreDto,
   { author }: Annotator,
 ): ScoreBody => ({
-  workspace_id: queue.workspace_id,
   scorer_id,
   scorer_version,
   ...(item.result_id === null ? { trace_id: item.trace_id } : { result_id: item.result_id }),

@@ -56,6 +56,14 @@ export class ScorerRepository extends WorkspaceScopedRepository<ScorerEntity> {
     );
   }
 
+  /** Returns the scorers that have one of these names and are not archived, in no particular order. */
+  findLiveNamed({ workspaceId }: Scope, names: readonly string[]): Promise<ScorerEntity[]> {
+    return this.database.query<ScorerEntity>(
+      sql`SELECT s.* FROM unnest(${names}::text[]) AS names(name) CROSS JOIN LATERAL (
+          SELECT * FROM scorers WHERE name = names.name AND workspace_id = ${workspaceId} AND archived_at IS NULL OFFSET 0) s`,
+    );
+  }
+
   /** Returns versions of scorers in the order of `pins`, with the current names and descriptions of the scorers. */
   findPinned({ workspaceId }: Scope, pins: readonly PinnedScorer[]): Promise<PinnedScorerRow[]> {
     return this.database.query<PinnedScorerRow>(

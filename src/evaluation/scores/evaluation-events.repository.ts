@@ -38,8 +38,9 @@ export class EvaluationEventsRepository extends EvaluationEvents {
     const scores = ordered.map((event) => ({ ...event, scoreId: newId('score'), createdAt }));
     await inChunks(scores, (chunk) =>
       tx.query(
-        sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind, session_id)
-            SELECT new_score.*, 'trace', c.scorer_id, c.scorer_kind, of_session_id.session_id
+        sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind, session_id, trace_check_at)
+            SELECT new_score.*, 'trace', c.scorer_id, c.scorer_kind, of_session_id.session_id,
+                   CASE WHEN of_session_id.is_stored IS NULL THEN new_score.created_at END
             FROM ${SCORES.table(chunk, 'new_score')} ${joinTraceFact('new_score', 'session_id')} LEFT JOIN LATERAL (
               SELECT scorer_id, scorer_kind FROM scorers s
               WHERE s.workspace_id = new_score.workspace_id AND s.name = new_score.scorer_name AND s.archived_at IS NULL

@@ -1,3 +1,4 @@
+export { AwaitedTraces } from './awaited-traces';
 export { ScoresModule } from './scores.module';
 export { detailOf, show, type ShownScores, withCurrentScores } from './current-scores.repository';
 export {

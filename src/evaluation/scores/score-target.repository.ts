@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, firstRow, prepared, raw, sql, type Tx } from '#platform/db';
+import { Database, prepared, raw, sql, type Tx } from '#platform/db';
 import { DeletedTraces } from '../../telemetry';
 import type { ScoreRow, TargetKind } from './score.entity';
 
@@ -43,20 +43,38 @@ export class ScoreTargetRepository {
     private readonly deletedTraces: DeletedTraces,
   ) {}
 
-  async findResult({ workspaceId }: Scope, resultId: string): Promise<ResultTarget | null> {
-    return firstRow<ResultTarget>(
-      this.database,
-      'score-target.result',
-      sql`SELECT experiment_id, result_id, version AS result_version, trace_id, session_id, case_id FROM results
-        WHERE result_id = ${resultId} AND workspace_id = ${workspaceId}`,
+  /** Returns the results that exist, by their ids. */
+  async findResults(
+    { workspaceId }: Scope,
+    resultIds: readonly string[],
+  ): Promise<Map<string, ResultTarget>> {
+    if (resultIds.length === 0) return new Map();
+    const rows = await this.database.query<ResultTarget>(
+      prepared(
+        'score-target.results',
+        sql`SELECT r.* FROM unnest(${resultIds}::text[]) AS ids(id) CROSS JOIN LATERAL (
+            SELECT experiment_id, result_id, version AS result_version, trace_id, session_id, case_id FROM results
+            WHERE result_id = ids.id AND workspace_id = ${workspaceId} OFFSET 0) r`,
+      ),
     );
+    return new Map(rows.map((row) => [row.result_id!, row]));
   }
 
-  async experimentExists({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
-    const rows = await this.database.query(
-      sql`SELECT 1 FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}`,
+  /** Returns the ids of the experiments that exist. */
+  async findExperiments({ workspaceId }: Scope, experimentIds: readonly string[]): Promise<Set<string>> {
+    if (experimentIds.length === 0) return new Set();
+    const rows = await this.database.query<{ experiment_id: string }>(
+      sql`SELECT experiment_id FROM experiments
+        WHERE experiment_id = ANY (${experimentIds}::text[]) AND workspace_id = ${workspaceId}`,
     );
-    return rows.length > 0;
+    return new Set(rows.map(({ experiment_id }) => experiment_id));
+  }
+
+  /** Returns the traces that were deleted. */
+  async findDeletedTraces({ workspaceId }: Scope, traceIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return traceIds.length > 0
+      ? this.deletedTraces.find(this.database, workspaceId, traceIds)
+      : new Set<string>();
   }
 
   /**
@@ -90,8 +108,8 @@ export class ScoreTargetRepository {
   }
 
   /**
-   * Locks traces against being deleted. Returns those that were deleted: a trace without a row, which only results name, was not
-   * if there is no memory of it.
+   * Locks traces against being deleted. Returns those that were deleted: a trace without a row, which has not arrived or which
+   * only results name, was not if there is no memory of it.
    */
   private async lockTraces(
     tx: Tx,

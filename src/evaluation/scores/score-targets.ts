@@ -4,9 +4,9 @@ import { type FieldError, problem } from '#platform/problem';
 import { SessionDirectory } from '../../agents';
 import { TraceStore } from '../../telemetry';
 import { ResultReferenceRepository } from './result-reference.repository';
-import type { CreateScoreDto } from './score.dto';
-import type { ScoreRow } from './score.entity';
-import { ScoreTargetRepository } from './score-target.repository';
+import type { ScoreFieldsDto } from './score.dto';
+import type { ScoreRow, TargetKind } from './score.entity';
+import { type ResultTarget, ScoreTargetRepository } from './score-target.repository';
 
 const TARGET_MEMBERS = ['trace_id', 'session_id', 'result_id'] as const;
 
@@ -18,11 +18,18 @@ export type NamedTarget =
 /** A target as a score stores it. */
 export type ScoreTarget = Pick<
   ScoreRow,
-  'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id' | 'result_version' | 'case_id'
+  | 'target_kind'
+  | 'trace_id'
+  | 'session_id'
+  | 'experiment_id'
+  | 'result_id'
+  | 'result_version'
+  | 'case_id'
+  | 'trace_check_at'
 >;
 
 /** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
-export function namedTarget(dto: CreateScoreDto): NamedTarget {
+export function namedTarget(dto: ScoreFieldsDto): NamedTarget {
   const names = TARGET_MEMBERS.filter((name) => dto[name] !== undefined && dto[name] !== null);
   const [name] = names;
   const errors: FieldError[] = [];
@@ -72,9 +79,9 @@ export class TargetDirectory {
   /** Returns the traces that exist, with their sessions. */
   async traces(scope: Scope, ids: string[]): Promise<Map<string, string | null>> {
     if (ids.length === 0) return new Map();
-    const stored = await this.traceStore.traceRefs(scope, { trace_ids: ids }, ids.length);
-    const sessionOfTrace = new Map(stored.map((trace) => [trace.trace_id, trace.session_id]));
+    const sessionOfTrace = await this.traceStore.findExisting(scope, ids);
     const rest = ids.filter((id) => !sessionOfTrace.has(id));
+    if (rest.length === 0) return sessionOfTrace;
     for (const { trace_id, session_id } of await this.results.newestOfTraces(scope, rest)) {
       sessionOfTrace.set(trace_id!, session_id);
     }
@@ -94,38 +101,59 @@ export class TargetDirectory {
   }
 
   /**
-   * Finds the target of a score. Errors: 404 naming the reference, for a trace or session that neither the service nor any result knows,
-   * and for a result that is unknown or belongs to another experiment.
+   * Looks up the targets of scores. The returned function returns the target of a score. A trace that neither the service nor
+   * any result knows may still arrive. The function throws 404 naming the reference, for a trace that was deleted, a session that
+   * neither the service nor any result knows, and a result that is unknown or belongs to another experiment.
    */
-  async find(scope: Scope, target: NamedTarget): Promise<ScoreTarget> {
-    switch (target.kind) {
-      case 'trace': {
-        const traces = await this.traces(scope, [target.id]);
-        if (!traces.has(target.id)) throw problem.unknownReference('/trace_id', 'trace', target.id);
-        const session_id = traces.get(target.id)!;
-        return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id, session_id };
+  async find(scope: Scope, named: readonly NamedTarget[]): Promise<(target: NamedTarget) => ScoreTarget> {
+    const idsOf = (kind: TargetKind): string[] => [
+      ...new Set(named.flatMap((target) => (target.kind === kind ? target.id : []))),
+    ];
+    const traces = await this.traces(scope, idsOf('trace'));
+    const awaited = idsOf('trace').filter((id) => !traces.has(id));
+    const deletedTraces = await this.targets.findDeletedTraces(scope, awaited);
+    const sessions = await this.sessions(scope, idsOf('session'));
+    const results = await this.targets.findResults(scope, idsOf('result'));
+    const unknown = named.flatMap((target) =>
+      target.kind === 'result' && !isResult(target, results.get(target.id))
+        ? (target.experimentId ?? [])
+        : [],
+    );
+    const experiments = await this.targets.findExperiments(scope, unknown);
+    return (target) => {
+      switch (target.kind) {
+        case 'trace': {
+          const { id } = target;
+          if (deletedTraces.has(id)) throw problem.unknownReference('/trace_id', 'trace', id);
+          const session_id = traces.get(id) ?? null;
+          const trace_check_at = traces.has(id) ? null : new Date();
+          return { ...NO_TARGET, target_kind: 'trace', trace_id: id, session_id, trace_check_at };
+        }
+        case 'session':
+          if (!sessions.has(target.id)) {
+            throw problem.unknownReference('/session_id', 'session', target.id);
+          }
+          return { ...NO_TARGET, target_kind: 'session', session_id: target.id };
+        case 'result': {
+          const result = results.get(target.id);
+          if (isResult(target, result)) return { ...NO_TARGET, target_kind: 'result', ...result };
+          const { id, experimentId } = target;
+          if (experimentId !== null && !experiments.has(experimentId)) {
+            throw problem.unknownReference('/experiment_id', 'experiment', experimentId);
+          }
+          throw problem.unknownReference('/result_id', 'result', id);
+        }
       }
-      case 'session': {
-        const sessions = await this.sessions(scope, [target.id]);
-        if (!sessions.has(target.id)) throw problem.unknownReference('/session_id', 'session', target.id);
-        return { ...NO_TARGET, target_kind: 'session', session_id: target.id };
-      }
-      case 'result':
-        return this.findResult(scope, target.id, target.experimentId);
-    }
-  }
-
-  private async findResult(scope: Scope, id: string, experimentId: string | null): Promise<ScoreTarget> {
-    const result = await this.targets.findResult(scope, id);
-    if (result && (experimentId === null || experimentId === result.experiment_id)) {
-      return { target_kind: 'result', ...result };
-    }
-    if (experimentId !== null && !(await this.targets.experimentExists(scope, experimentId))) {
-      throw problem.unknownReference('/experiment_id', 'experiment', experimentId);
-    }
-    throw problem.unknownReference('/result_id', 'result', id);
+    };
   }
 }
+
+/** Whether a result is the one that a request names. */
+const isResult = (
+  { experimentId }: NamedTarget & { kind: 'result' },
+  result: ResultTarget | undefined,
+): result is ResultTarget =>
+  result !== undefined && (experimentId === null || experimentId === result.experiment_id);
 
 const NO_TARGET = {
   trace_id: null,
@@ -134,4 +162,5 @@ const NO_TARGET = {
   result_id: null,
   result_version: null,
   case_id: null,
+  trace_check_at: null,
 };

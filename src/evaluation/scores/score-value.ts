@@ -3,7 +3,7 @@ import { toRawJsonOrNull } from '#platform/json';
 import { problem } from '#platform/problem';
 import { type Output, rangeOf, readAnswer, type ScorerKind } from '../scorers';
 import type { ScoreSource } from '../../telemetry';
-import type { CreateScoreDto } from './score.dto';
+import type { ScoreFieldsDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
 
 /** The scorer that a request names. */
@@ -27,7 +27,7 @@ const isSet = (value: unknown): boolean => value !== undefined && value !== null
  */
 export function sourceOf(
   scope: Scope,
-  { source }: Pick<CreateScoreDto, 'source'>,
+  { source }: Pick<ScoreFieldsDto, 'source'>,
   scorer: NamedScorer | null,
 ): ScoreSource {
   const isHuman = scorer?.scorer_kind === 'human';
@@ -60,7 +60,7 @@ export function sourceOf(
 export function readValue(
   scorer: NamedScorer | null,
   source: ScoreSource,
-  dto: CreateScoreDto,
+  dto: ScoreFieldsDto,
 ): () => ScoreValue {
   const { score = null, label = null, answers = null } = dto;
   const number = score === null ? null : Number(score);
@@ -78,11 +78,11 @@ export function readValue(
 }
 
 /** Returns whether a score has no value, only perhaps a comment. A null score is a value. */
-export const hasNoValue = ({ score, label, answers }: CreateScoreDto): boolean =>
+export const hasNoValue = ({ score, label, answers }: ScoreFieldsDto): boolean =>
   score === undefined && !isSet(label) && !isSet(answers);
 
 /** The member that alone answers an output, by the type of the output. */
-const ANSWER_MEMBERS: Record<Output['type'], (dto: CreateScoreDto) => unknown> = {
+const ANSWER_MEMBERS: Record<Output['type'], (dto: ScoreFieldsDto) => unknown> = {
   choice: (dto) => dto.label,
   questions: (dto) => dto.answers,
   boolean: () => null,
@@ -90,7 +90,7 @@ const ANSWER_MEMBERS: Record<Output['type'], (dto: CreateScoreDto) => unknown> =
 };
 
 /** Reads an answer to an output. If the score follows from the answer, a score that is sent must be equal to it. */
-function readOutput(output: Output, dto: CreateScoreDto, number: number | null): () => ScoreValue {
+function readOutput(output: Output, dto: ScoreFieldsDto, number: number | null): () => ScoreValue {
   const isDerived = output.type === 'choice' || output.type === 'questions';
   const isTruth = output.type === 'boolean' && (number === 0 || number === 1);
   const value = {

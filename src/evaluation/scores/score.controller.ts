@@ -1,5 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { AllowedBy, CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
@@ -11,7 +18,14 @@ import {
   UnavailableWhenLate,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { CreateScoreDto, ScoreDto, ScoreListQueryDto, ScorePageDto } from './score.dto';
+import {
+  BulkScoresDto,
+  BulkScoresResponseDto,
+  CreateScoreDto,
+  ScoreDto,
+  ScoreListQueryDto,
+  ScorePageDto,
+} from './score.dto';
 import { ScoreStatsDto, ScoreStatsQueryDto } from './score-stats.dto';
 import { ScoreStatsService } from './score-stats.service';
 import { ScoreService } from './score.service';
@@ -34,6 +48,25 @@ export class ScoreController {
   async create(@CurrentScope() scope: Scope, @Body() dto: CreateScoreDto): Promise<Reply> {
     const view = await this.scores.create(scope, dto);
     return created(`/eval/v1/scores/${view.score_id}`, view);
+  }
+
+  /**
+   * Record up to 100 scores
+   *
+   * Each item is recorded as `POST /eval/v1/scores` records it, in the order sent. So the second of two scores of the same target
+   * by the same scorer, source and author supersedes the first.
+   */
+  @Post('bulk')
+  @AllowedBy('scores')
+  @HttpCode(207)
+  @RequireRole('annotator', 'runtime')
+  @ApiResponse({
+    status: 207,
+    type: BulkScoresResponseDto,
+    description: 'The outcome of each item, in the order sent.',
+  })
+  async createBulk(@CurrentScope() scope: Scope, @Body() dto: BulkScoresDto): Promise<BulkScoresResponseDto> {
+    return { items: await this.scores.createBulk(scope, dto) };
   }
 
   /** List scores of all sources */

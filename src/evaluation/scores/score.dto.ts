@@ -1,11 +1,21 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import { IsBoolean, IsNumber, IsOptional, IsString, registerDecorator } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsNumber,
+  IsOptional,
+  IsString,
+  registerDecorator,
+} from 'class-validator';
 import {
   AnyJsonObject,
   instantOf,
   IsJsonObject,
   IsOneOf,
+  KeepsJson,
   METADATA_MAX_BYTES,
   NotBelow,
   NotNull,
@@ -18,9 +28,11 @@ import {
   IsWholeNumber,
 } from '#platform/http';
 import { isJsonObject, parseJson } from '#platform/json';
+import { ProblemDto } from '#platform/problem';
 import { PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
 import { SCORE_SOURCES, type ScoreSource, IsTraceId } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';
+import { BULK_MAX } from '../../resources';
 import { type ScoreRow, TARGET_KINDS, type TargetKind } from './score.entity';
 
 const ID_MAX = 255;
@@ -47,14 +59,10 @@ const IsScore = (): PropertyDecorator => (target, property) =>
     },
   });
 
-/** A score of a trace, session or result. Must have exactly one target, and either `scorer_id` or `scorer_name`. */
+/** A score to record, without the workspace. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoreDto)
-export class CreateScoreDto {
-  /** The workspace that X-Service-Workspace-Id names. */
-  @IsString()
-  workspace_id!: string;
-
+export class ScoreFieldsDto {
   /** A scorer of any kind. */
   @IsNullableText(ID_MAX)
   scorer_id?: string | null;
@@ -70,6 +78,7 @@ export class CreateScoreDto {
   @IsVersion()
   scorer_version?: number | null;
 
+  /** A trace, which may arrive later. The score is deleted if it does not arrive within 7 days. */
   @IsTraceId()
   trace_id?: string | null;
 
@@ -140,6 +149,38 @@ export class CreateScoreDto {
   @IsOptional()
   @IsOneOf(RECORDABLE_SOURCES, { required: false, nullable: true })
   source?: (typeof RECORDABLE_SOURCES)[number] | null;
+}
+
+/** A score of a trace, session or result. Must have exactly one target, and either `scorer_id` or `scorer_name`. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ScoreDto)
+export class CreateScoreDto extends ScoreFieldsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+}
+
+/** A score of a bulk create: the body of `POST /eval/v1/scores`. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ScoreDto)
+export class BulkScoreDto extends ScoreFieldsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsOptionalText()
+  workspace_id?: string;
+}
+
+export class BulkScoresDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsOptionalText()
+  workspace_id?: string;
+
+  /** 1 to 100 scores. Each is validated on its own, so one bad item does not affect the rest. */
+  @ApiProperty({ type: [BulkScoreDto], minItems: 1, maxItems: BULK_MAX })
+  @KeepsJson({ isSeparate: true })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(BULK_MAX)
+  items!: unknown[];
 }
 
 const IsBound = (description: string): PropertyDecorator =>
@@ -390,6 +431,20 @@ export class ScoreDto {
 }
 
 export class ScorePageDto extends PageOf(ScoreDto) {}
+
+/** The outcome of one item of a bulk create. */
+export class BulkScoreItemDto {
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  index!: number;
+  @ApiProperty({ type: 'integer', description: '201 for a recorded score, or the status of the error.' })
+  status_code!: number;
+  score?: ScoreDto;
+  error?: ProblemDto;
+}
+
+export class BulkScoresResponseDto {
+  items!: BulkScoreItemDto[];
+}
 
 export const toScoreDto = viewOf(ScoreDto, (row: ScoreRow) => ({
   updated_at: row.superseded_at ?? row.created_at,

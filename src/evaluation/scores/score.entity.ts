@@ -57,6 +57,8 @@ export interface ScoreRow {
   superseded_by_score_id: string | null;
   /** Null if nothing superseded it. */
   superseded_at: Date | null;
+  /** When a worker looks for the trace, which had not arrived. Null for all other scores. */
+  trace_check_at: Date | null;
   created_at: Date;
   created_by: string;
 }

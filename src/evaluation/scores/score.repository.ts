@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import {
+  type BulkColumn,
+  BulkColumns,
   Database,
   firstRow,
   followIndexes,
@@ -24,8 +26,8 @@ const COLUMN_NAMES = [
   'score_id', 'workspace_id', 'scorer_id', 'scorer_kind', 'scorer_version', 'scorer_name', 'source', 'target_kind',
   'trace_id', 'session_id', 'experiment_id', 'result_id', 'result_version', 'case_id', 'span_id', 'score', 'label',
   'answers', 'comment', 'metadata', 'author', 'score_run_id', 'model', 'judge_digest', 'is_truncated', 'output_sha256',
-  'min_annotations', 'is_late', 'is_current', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'created_at',
-  'created_by',
+  'min_annotations', 'is_late', 'is_current', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'trace_check_at',
+  'created_at', 'created_by',
 ] as const; // oxfmt-ignore
 const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 
@@ -34,6 +36,9 @@ export type NewScore = Omit<
   ScoreRow,
   'is_truncated' | 'is_current' | 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'
 >;
+
+/** A score to store, of which a comment alone keeps the value of the score that it supersedes. */
+export type RecordedScore = NewScore & { isCommentOnly: boolean };
 
 /** A score that a client uploads with a result. */
 export type UploadedScore = Pick<
@@ -89,6 +94,72 @@ export interface HostedScore extends Pick<
 
 const NO_HOSTED: ReadonlyMap<string, string> = new Map();
 
+const microseconds = (time: Date | null): bigint | null =>
+  time === null ? null : BigInt(time.getTime()) * 1000n;
+
+const STORED = new BulkColumns<ScoreRow>(
+  COLUMN_NAMES.map((name): BulkColumn<ScoreRow> => {
+    switch (name) {
+      case 'scorer_version':
+      case 'result_version':
+      case 'min_annotations':
+        return { name, type: 'int4', value: (row) => row[name] };
+      case 'score':
+        return { name, type: 'float8', value: (row) => row[name] };
+      case 'answers':
+      case 'metadata':
+        return { name, type: 'json', value: (row) => row[name]?.toPostgres() ?? null };
+      case 'is_truncated':
+      case 'is_late':
+      case 'is_current':
+        return { name, type: 'bool', value: (row) => row[name] };
+      case 'superseded_at':
+      case 'trace_check_at':
+      case 'created_at':
+        return { name, type: 'timestamptz', value: (row) => microseconds(row[name]) };
+      default:
+        return { name, type: 'text', value: (row) => row[name] };
+    }
+  }),
+);
+
+/** What tells which earlier scores a new one supersedes. */
+const IDENTITIES = new BulkColumns<NewScore>([
+  { name: 'score_id', type: 'text', value: ({ score_id }) => score_id },
+  { name: 'target_kind', type: 'text', value: ({ target_kind }) => target_kind },
+  { name: 'target_id', type: 'text', value: (score) => targetOf(score) },
+  { name: 'scorer_id', type: 'text', value: ({ scorer_id }) => scorer_id },
+  { name: 'scorer_name', type: 'text', value: ({ scorer_name }) => scorer_name },
+  { name: 'source', type: 'text', value: ({ source }) => source },
+  { name: 'author', type: 'text', value: ({ author }) => author },
+  { name: 'created_at', type: 'timestamptz', value: ({ created_at }) => microseconds(created_at) },
+]);
+
+/** The id of the target of a score. */
+export const targetOf = ({
+  result_id,
+  trace_id,
+  session_id,
+}: Pick<ScoreRow, 'result_id' | 'trace_id' | 'session_id'>): string => (result_id ?? trace_id ?? session_id)!;
+
+const isAnonymous = ({ source, author }: NewScore): boolean => source === 'end_user' && author === null;
+
+/** Scores of one principal with the same identity supersede each other. */
+const identityOf = (score: NewScore): string =>
+  JSON.stringify([
+    isAnonymous(score) && score.score_id,
+    score.target_kind,
+    targetOf(score),
+    score.scorer_id === null ? ['name', score.scorer_name] : score.scorer_id,
+    score.source,
+    score.author,
+  ]);
+
+const mayBeCurrent = ({ source, result_id }: NewScore): boolean => source === 'client' && result_id !== null;
+
+const nameInResult = ({ result_id, scorer_name }: Pick<ScoreRow, 'result_id' | 'scorer_name'>): string =>
+  `${result_id} ${scorer_name}`;
+
 type SupersededScore = Pick<ScoreRow, 'score_id' | 'score' | 'label' | 'answers'>;
 
 /** The filters that an index serves, the most selective first. */
@@ -131,84 +202,126 @@ export class ScoreRepository {
   ) {}
 
   /**
-   * Stores a score of a locked target. It supersedes the current score of the same target by the same scorer, source,
-   * principal and author. Scores by end users without an author supersede nothing, and evaluation events are never
-   * superseded. A hosted score of the same name and result supersedes a client's score at once.
+   * Stores scores of locked targets, in this order. Each supersedes the current score of the same target by the same scorer,
+   * source, principal and author, stored or among these. Scores by end users without an author supersede nothing, and
+   * evaluation events are never superseded. A hosted score of the same name and result supersedes a client's score at once.
    *
-   * @param isCommentOnly whether the score has only a comment: it then keeps the value of the score that it supersedes
-   * @returns the row as it is stored
+   * @returns the rows as they are stored
    */
-  async insert(tx: Tx, row: NewScore, { isCommentOnly = false } = {}): Promise<ScoreRow> {
-    const { result_id, scorer_name } = row;
-    const isAnonymous = row.source === 'end_user' && row.author === null;
-    const earlier = isAnonymous ? null : await this.supersede(tx, row);
-    const mayBeCurrent = row.source === 'client' && result_id !== null;
-    const hosted = mayBeCurrent
-      ? await this.replaceCurrent(tx, row.workspace_id, result_id, [scorer_name])
-      : NO_HOSTED;
-    const stored: ScoreRow = {
-      ...row,
-      ...(isCommentOnly &&
-        earlier && { score: earlier.score, label: earlier.label, answers: earlier.answers }),
-      is_truncated: false,
-      supersedes_score_id: earlier?.score_id ?? null,
-      superseded_by_score_id: hosted.get(scorer_name) ?? null,
-      superseded_at: hosted.has(scorer_name) ? row.created_at : null,
-      is_current: mayBeCurrent && !hosted.has(scorer_name),
-    };
+  async insert(tx: Tx, scope: Scope, scores: readonly RecordedScore[]): Promise<ScoreRow[]> {
+    if (scores.length === 0) return [];
+    const chains = new Map<string, RecordedScore[]>();
+    for (const score of scores) {
+      const chain = chains.get(identityOf(score));
+      if (chain) chain.push(score);
+      else chains.set(identityOf(score), [score]);
+    }
+    const heads = [...chains.values()].map((chain) => chain[0]!).filter((score) => !isAnonymous(score));
+    const [ofResults, ofOthers] = [true, false].map((is) =>
+      heads.filter(({ result_id }) => (result_id !== null) === is),
+    ) as [RecordedScore[], RecordedScore[]];
+    const earlier = new Map([
+      ...(await this.supersede(tx, scope, ofResults)),
+      ...(await this.supersede(tx, scope, ofOthers)),
+    ]);
+    const ofNames = scores.filter(mayBeCurrent);
+    const hosted = await this.replaceCurrent(tx, scope.workspaceId, ofNames);
+    const last = new Map(ofNames.map((score) => [nameInResult(score), score.score_id]));
+    const rows = new Map<string, ScoreRow>();
+    for (const chain of chains.values()) {
+      let previous: SupersededScore | undefined = earlier.get(chain[0]!.score_id);
+      for (const [place, { isCommentOnly, ...row }] of chain.entries()) {
+        const isCandidate = mayBeCurrent(row);
+        const hostedId = isCandidate ? hosted.get(nameInResult(row)) : undefined;
+        const nextId = hostedId ?? chain[place + 1]?.score_id ?? null;
+        const stored: ScoreRow = {
+          ...row,
+          ...(isCommentOnly &&
+            previous && { score: previous.score, label: previous.label, answers: previous.answers }),
+          is_truncated: false,
+          supersedes_score_id: previous?.score_id ?? null,
+          superseded_by_score_id: nextId,
+          superseded_at: nextId === null ? null : row.created_at,
+          is_current: isCandidate && nextId === null && last.get(nameInResult(row)) === row.score_id,
+        };
+        rows.set(row.score_id, stored);
+        // what a hosted score has superseded is not superseded again
+        previous = hostedId === undefined ? stored : undefined;
+      }
+    }
+    const inserted = scores.map(({ score_id }) => rows.get(score_id)!);
     await tx.query(
       prepared(
         'score.insert',
-        sql`INSERT INTO scores (${raw(COLUMN_NAMES.join(', '))})
-          VALUES (${join(COLUMN_NAMES.map((name) => stored[name]))})`,
+        sql`INSERT INTO scores (${STORED.columnList}) SELECT * FROM ${STORED.table(inserted, 'input')}`,
       ),
     );
-    return stored;
+    return inserted;
   }
 
-  private async supersede(tx: Tx, row: NewScore): Promise<SupersededScore | null> {
-    const { workspace_id, scorer_id, result_id, author } = row;
-    const target = result_id ?? row.trace_id ?? row.session_id;
+  /**
+   * Supersedes the stored scores that new ones of different identities replace, either all of results or none. Returns them by
+   * the id of the new score.
+   */
+  private async supersede(
+    tx: Tx,
+    { workspaceId, principalId }: Scope,
+    scores: readonly NewScore[],
+  ): Promise<[string, SupersededScore][]> {
+    if (scores.length === 0) return [];
     const isOfTarget =
-      result_id === null ? sql`target_id = ${target} AND result_id IS NULL` : sql`result_id = ${result_id}`;
-    // a scorer may have taken the name since the earlier score
-    const isSameScorer = sql`(scorer_id IS NOT DISTINCT FROM ${scorer_id}::text AND ${scorer_id === null ? sql`scorer_name = ${row.scorer_name}` : sql`true`}
-      OR scorer_id IS NULL AND scorer_name = ${row.scorer_name})`;
+      scores[0]!.result_id === null
+        ? sql`target_id = target.id AND result_id IS NULL`
+        : sql`result_id = target.id`;
     // OFFSET keeps the other conditions out of the lookup. PostgreSQL might choose another index for them, and read all
-    // scores of an author.
-    const [earlier] = await tx.query<SupersededScore>(
-      sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}, is_current = false
-        WHERE (workspace_id = ${workspace_id}) IS TRUE AND superseded_at IS NULL AND score_id = ANY (ARRAY(
-          SELECT score_id FROM (
-            SELECT * FROM scores WHERE workspace_id = (SELECT ${workspace_id}::text) AND ${isOfTarget} AND superseded_at IS NULL OFFSET 0
+    // scores of an author. A scorer may have taken the name since the earlier score.
+    const superseded = await tx.query<SupersededScore & { new_score_id: string }>(
+      sql`WITH input AS MATERIALIZED (SELECT * FROM ${IDENTITIES.table(scores, 'input')}), earlier AS MATERIALIZED (
+          SELECT own.score_id, input.score_id AS new_score_id, input.created_at
+          FROM (SELECT DISTINCT target_id AS id FROM input OFFSET 0) target CROSS JOIN LATERAL (
+            SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND ${isOfTarget} AND superseded_at IS NULL OFFSET 0
           ) own
-          WHERE target_kind = ${row.target_kind} AND ${isSameScorer} AND source = ${row.source}
-            AND created_by = ${row.created_by} AND author IS NOT DISTINCT FROM ${author}::text AND event_key IS NULL))
-        RETURNING score_id, score, label, answers`,
+          JOIN input ON input.target_id = own.target_id AND input.target_kind = own.target_kind AND input.source = own.source
+            AND input.author IS NOT DISTINCT FROM own.author
+            AND (input.scorer_id = own.scorer_id OR own.scorer_id IS NULL AND input.scorer_name = own.scorer_name)
+          WHERE own.created_by = ${principalId} AND own.event_key IS NULL
+        )
+        UPDATE scores SET superseded_by_score_id = new_score_id, superseded_at = earlier.created_at, is_current = false
+        FROM earlier
+        WHERE (scores.workspace_id = ${workspaceId}) IS TRUE AND scores.score_id = earlier.score_id
+          AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier))
+        RETURNING new_score_id, scores.score_id, scores.score, scores.label, scores.answers`,
     );
-    return earlier ?? null;
+    return superseded.map(({ new_score_id, ...score }) => [new_score_id, score]);
   }
 
-  /** Clears `is_current` of clients' scores under these names. Returns the hosted scores that stay current, by name. */
+  /**
+   * Clears `is_current` of clients' scores under these names of results. Returns the hosted scores that stay current, by
+   * `nameInResult`.
+   */
   private async replaceCurrent(
     tx: Tx,
     workspaceId: string,
-    resultId: string,
-    names: readonly string[],
+    names: readonly Pick<ScoreRow, 'result_id' | 'scorer_name'>[],
   ): Promise<ReadonlyMap<string, string>> {
-    const rows = await tx.query<{ scorer_name: string; score_id: string; source: string }>(
-      sql`WITH existing AS MATERIALIZED (
-            SELECT score_id, scorer_name, source FROM (
-              SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND result_id = ${resultId}
+    if (names.length === 0) return NO_HOSTED;
+    const rows = await tx.query<{ result_id: string; scorer_name: string; score_id: string }>(
+      sql`WITH name AS MATERIALIZED (
+            SELECT DISTINCT * FROM unnest(${names.map((one) => one.result_id)}::text[], ${names.map((one) => one.scorer_name)}::text[])
+              AS name(result_id, scorer_name)
+          ), existing AS MATERIALIZED (
+            SELECT own.score_id, own.result_id, own.scorer_name, own.source
+            FROM (SELECT DISTINCT result_id AS id FROM name OFFSET 0) target CROSS JOIN LATERAL (
+              SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND result_id = target.id
                 AND is_current OFFSET 0) own
-            WHERE scorer_name = ANY (${names}::text[])
+            JOIN name USING (result_id, scorer_name)
           ), replaced AS (
             UPDATE scores SET is_current = false
             WHERE (workspace_id = ${workspaceId}) IS TRUE AND score_id = ANY (ARRAY(SELECT score_id FROM existing WHERE source = 'client'))
           )
-          SELECT * FROM existing WHERE source = 'hosted'`,
+          SELECT result_id, scorer_name, score_id FROM existing WHERE source = 'hosted'`,
     );
-    return new Map(rows.map((row) => [row.scorer_name, row.score_id]));
+    return new Map(rows.map((row) => [nameInResult(row), row.score_id]));
   }
 
   /**
@@ -289,10 +402,11 @@ export class ScoreRepository {
         WHERE (scores.workspace_id = ${scope.workspaceId}) IS TRUE AND scores.score_id = earlier.score_id
           AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier))`,
     );
-    const hosted = await this.replaceCurrent(tx, scope.workspaceId, resultId, names);
+    const named = names.map((scorer_name) => ({ result_id: resultId, scorer_name }));
+    const hosted = await this.replaceCurrent(tx, scope.workspaceId, named);
     const hidden = rows.map((row) => ({
       ...row,
-      superseded_by_score_id: hosted.get(row.scorer_name) ?? null,
+      superseded_by_score_id: hosted.get(nameInResult({ ...row, result_id: resultId })) ?? null,
     }));
     await this.insertUploaded(tx, scope, experimentId, hidden, at);
   }

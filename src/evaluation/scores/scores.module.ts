@@ -3,6 +3,8 @@ import { AgentsModule } from '../../agents';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { ScorersModule } from '../scorers';
+import { AwaitedTraceRepository } from './awaited-trace.repository';
+import { AwaitedTraces } from './awaited-traces';
 import { ResultReferenceRepository } from './result-reference.repository';
 import { ScoreRepository } from './score.repository';
 import { ScoreService } from './score.service';
@@ -15,6 +17,8 @@ import { TargetDirectory } from './score-targets';
 @Module({
   imports: [AgentsModule, ResourcesModule, ScorersModule, TelemetryModule],
   providers: [
+    AwaitedTraceRepository,
+    AwaitedTraces,
     ResultReferenceRepository,
     ScoreRepository,
     ScoreService,
@@ -24,6 +28,7 @@ import { TargetDirectory } from './score-targets';
     TargetDirectory,
   ],
   exports: [
+    AwaitedTraces,
     ResultReferenceRepository,
     ScoreRepository,
     ScoreService,

@@ -27,8 +27,11 @@ import { SubjectBuilder } from './targets/subject-builder';
 import { SubjectReader } from './targets/subject-reader';
 import { TargetRepository } from './targets/target.repository';
 import { TargetSelector } from './targets/target-selector';
+import { OpenWorkRepository } from './waiting/open-work.repository';
+import { WorkWaiter } from './waiting/work-waiter';
 
 const PROVIDERS = [
+  OpenWorkRepository,
   RunExecutionRepository,
   RunTurnRepository,
   ScoreBatchRepository,
@@ -45,6 +48,7 @@ const PROVIDERS = [
   SubjectReader,
   TargetRepository,
   TargetSelector,
+  WorkWaiter,
 ];
 
 /** Scoring: requests for scores, their runs, and the rules that start runs. */

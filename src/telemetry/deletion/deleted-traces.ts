@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '#platform/db';
-import { TombstoneRepository } from './tombstone.repository';
+import { TombstoneRepository, type WorkspaceKey } from './tombstone.repository';
 
 /** Tells which traces were deleted. */
 @Injectable()
@@ -14,6 +14,11 @@ export class DeletedTraces {
     traceIds: readonly string[],
   ): Promise<ReadonlySet<string>> {
     const keys = traceIds.map((id) => ({ workspaceId, id }));
-    return new Set((await this.tombstones.findTraces(on, keys)).map(({ id }) => id));
+    return new Set((await this.findAll(on, keys)).map(({ id }) => id));
+  }
+
+  /** Returns the traces of any workspaces that were deleted. */
+  findAll<Key extends WorkspaceKey>(on: SqlExecutor, traces: readonly Key[]): Promise<Key[]> {
+    return this.tombstones.findTraces(on, traces);
   }
 }

@@ -82,6 +82,11 @@ export class TraceStore {
     return new TraceRepository(tx).lock(scope, traceIds);
   }
 
+  /** Returns the traces that exist, with their sessions. */
+  findExisting(scope: Scope, traceIds: readonly string[]): Promise<Map<string, string | null>> {
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.findExisting(scope, traceIds));
+  }
+
   /** Reads existing traces in no particular order, without input and output if they exceed `maxBytes`. */
   findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.findMany(scope, traceIds, maxBytes));

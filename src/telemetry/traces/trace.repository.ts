@@ -103,6 +103,14 @@ export class TraceRepository {
     );
   }
 
+  /** Returns the traces that exist, with their sessions. */
+  async findExisting(scope: Scope, traceIds: readonly string[]): Promise<Map<string, string | null>> {
+    const rows = await this.database.query<{ trace_id: string; session_id: string | null }>(
+      prepared('trace.find-existing', sql`SELECT t.trace_id, t.session_id FROM ${withIds(scope, traceIds)}`),
+    );
+    return new Map(rows.map(({ trace_id, session_id }) => [trace_id, session_id]));
+  }
+
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       prepared('trace.count', sql`SELECT count(*) AS count FROM ${withIds(scope, traceIds)}`),

@@ -6,7 +6,7 @@ import type { Page } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
 import { warningsForSpans } from '../evaluation-events/evaluation-event';
 import { SpanQuota } from '../../registry';
-import { AuditLog } from '../../resources';
+import { AuditLog, checkWorkspaceOfSearch } from '../../resources';
 import { countRefused } from '../deletion/refusals';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
@@ -43,6 +43,18 @@ export class TraceService {
     const store = this.store.withSignal(signal);
     const tree = TRACE_ID.test(traceId) && (await store.findTree(scope, traceId, LIMITS));
     return toTraceTreeDto(orNotFound(tree, 'trace', traceId));
+  }
+
+  /** Tells which traces are stored, in the order of the request. Error: 400 for another workspace than the header's. */
+  async findExisting(
+    scope: Scope,
+    { workspace_id, trace_ids }: { workspace_id?: string; trace_ids: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<{ found: string[]; missing: string[] }> {
+    checkWorkspaceOfSearch(scope, workspace_id);
+    const ids = [...new Set(trace_ids)];
+    const existing = await this.store.withSignal(signal).findExisting(scope, ids);
+    return { found: ids.filter((id) => existing.has(id)), missing: ids.filter((id) => !existing.has(id)) };
   }
 
   /**

@@ -158,7 +158,6 @@ describe('a human score', () => {
     const stranger = await HumanScoresFixture.open(app);
     const foreign = await stranger.scorer();
     const foreignResult = await stranger.space.result((await stranger.space.experiment()).experiment_id, {
-      trace_id: newTraceId(),
       session_id: 'theirs',
     });
     const scorer = await on.scorer();
@@ -172,8 +171,6 @@ describe('a human score', () => {
       ]),
       ['/scorer_id', { scorer_id: foreign.scorer_id, result_id }],
       ['/scorer_version', { scorer_version: 2, result_id }],
-      ['/trace_id', { trace_id: newTraceId() }],
-      ['/trace_id', { trace_id: foreignResult.trace_id }],
       ['/session_id', { session_id: 'nobody' }],
       ['/session_id', { session_id: 'theirs' }],
       ['/result_id', { result_id: foreignResult.result_id }],

@@ -79,6 +79,11 @@ describe('an organization with many open runs and batches', () => {
     ]);
     const { items } = (await on.evaluator.get('/eval/v1/score-batches')).body;
     await on.evaluator.post(`/eval/v1/score-batches/${items[0].score_batch_id}/cancel`);
+    // an order of several batches is accepted as a whole or not at all
+    const { experiment_id } = await on.experiment();
+    const scorers = [scorer.scorer_id, (await on.scorer()).scorer_id];
+    const order = () => on.evaluator.post(`/eval/v1/experiments/${experiment_id}/score`, { scorers });
+    expect((await send(1, order)).slice(0, 2)).toEqual([0, 1]);
     expect((await send(2, request)).slice(0, 2)).toEqual([1, 1]);
   });
 });

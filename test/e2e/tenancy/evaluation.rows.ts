@@ -86,6 +86,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/experiments/{experiment_id}/traces': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans': NOTHING,
+  'POST /eval/v1/experiments/{experiment_id}/score': { bodies: (_, own) => [{ scorers: [own.scorer_id] }] },
   'POST /eval/v1/experiments/{experiment_id}/traces/stats/query': { bodies: () => [{}] },
 
   'POST /eval/v1/scorers': {
@@ -132,6 +133,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /eval/v1/scorers/{scorer_id}/rules/{rule_id}': { bodies: () => [{ enabled: true }] },
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/archive': NOTHING,
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/restore': NOTHING,
+  // a score may name any trace, as one that may still arrive in the caller's workspace
   'POST /eval/v1/scores': {
     bodies: (theirs, own) => [
       {
@@ -149,12 +151,6 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
       {
         workspace_id: own.workspace_id,
         scorer_id: own.human_scorer_id,
-        trace_id: theirs.trace_id,
-        score: true,
-      },
-      {
-        workspace_id: own.workspace_id,
-        scorer_id: own.human_scorer_id,
         session_id: theirs.session_id,
         score: true,
       },
@@ -162,8 +158,19 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
         workspace_id: own.workspace_id,
         scorer_name: 'thumbs',
         source: 'end_user',
-        trace_id: theirs.trace_id,
+        session_id: theirs.session_id,
         score: true,
+      },
+    ],
+  },
+  'POST /eval/v1/scores/bulk': {
+    bodies: (theirs, own) => [
+      {
+        items: [
+          { scorer_id: theirs.scorer_id, result_id: theirs.result_id, score: true },
+          { scorer_id: own.human_scorer_id, result_id: theirs.result_id, score: true },
+          { scorer_id: own.human_scorer_id, session_id: theirs.session_id, score: true },
+        ],
       },
     ],
   },

@@ -12,6 +12,7 @@ export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
   'DELETE /telemetry/v1/traces/{trace_id}': { queries: () => ['', 'force=true'] },
   // an unknown trace is remembered as deleted in the caller's workspace
   'POST /telemetry/v1/traces/delete': { level: 'own', bodies: () => [{}] },
+  'POST /telemetry/v1/traces/exists': { bodies: (theirs) => [{ trace_ids: [theirs.trace_id] }] },
   'GET /telemetry/v1/traces/{trace_id}/spans': NOTHING,
   'GET /telemetry/v1/traces/{trace_id}/spans/export': NOTHING,
   'POST /telemetry/v1/traces/stats/query': {

@@ -6,9 +6,12 @@ import type { Page } from '#platform/paging';
 import {
   CreateScoreBatchDto,
   ScoreBatchDto,
+  ScoreBatchesDto,
   ScoreBatchListQueryDto,
   ScoreBatchPageDto,
+  ScoreExperimentDto,
 } from './score-batch.dto';
+import { CanWait, CurrentWait, type Wait, WaitQueryDto } from '../waiting/wait';
 import { ScoreBatchService } from './score-batch.service';
 
 @ApiTags('Scoring')
@@ -43,6 +46,29 @@ export class ScoreBatchController {
     return new Reply(202, batch, { Location: `/eval/v1/score-batches/${batch.score_batch_id}` });
   }
 
+  /**
+   * Score the results of an experiment with several scorers
+   *
+   * @remarks Orders one batch for each scorer, all or none, for a running or a finalized experiment. If nothing is left to score, a batch has a `total` of 0 and has succeeded. An organization can have at most `MAX_OPEN_SCORE_BATCHES` open batches (429 with `Retry-After`). Without a judge backend for a scorer of kind `llm_judge`, the response is 503 and nothing is stored.
+   */
+  @Post('experiments/:experiment_id/score')
+  @HttpCode(202)
+  @RequireRole('evaluator')
+  @ApiAcceptedResponse({
+    type: ScoreBatchesDto,
+    description:
+      'The batches, in the order of the scorers. A batch without targets has already succeeded. `Location` lists the batches of the experiment.',
+  })
+  async scoreExperiment(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Body() dto: ScoreExperimentDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const batches = await this.batches.scoreExperiment(scope, experimentId, dto, signal);
+    return new Reply(202, batches, { Location: `/eval/v1/score-batches?experiment_id=${experimentId}` });
+  }
+
   /** List batches of scoring runs */
   @Get('score-batches')
   @RequireRole('viewer')
@@ -55,8 +81,14 @@ export class ScoreBatchController {
   @Get('score-batches/:score_batch_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScoreBatchDto })
-  get(@CurrentScope() scope: Scope, @Param('score_batch_id') id: string): Promise<ScoreBatchDto> {
-    return this.batches.get(scope, id);
+  @CanWait()
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('score_batch_id') id: string,
+    @Query() query: WaitQueryDto,
+    @CurrentWait() wait: Wait,
+  ): Promise<ScoreBatchDto> {
+    return this.batches.getEnded(scope, id, query, wait);
   }
 
   /** Cancel a batch of scoring runs */

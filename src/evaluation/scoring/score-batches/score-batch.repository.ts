@@ -18,6 +18,14 @@ const COLUMNS = `batch_status, run_count, ${sharedColumns(
 
 const IS_OPEN = raw(`batch_status IN ('selecting', 'queued', 'running')`);
 
+/** A batch to store. */
+export interface NewScoreBatch {
+  id: string;
+  /** The order whose batches share the cost limit. Null for a batch with a limit of its own. */
+  orderId: string | null;
+  request: ScoringRequest;
+}
+
 /** Stores and reads batches. `ScoreRunRepository` has the statements that start their runs and end them. */
 @Injectable()
 export class ScoreBatchRepository {
@@ -37,15 +45,14 @@ export class ScoreBatchRepository {
   async insert(
     tx: Tx,
     scope: Scope,
-    id: string,
-    { scorer, selection, options }: ScoringRequest,
+    { id, orderId, request: { scorer, selection, options } }: NewScoreBatch,
   ): Promise<void> {
     await tx.query(sql`
       INSERT INTO score_batches (score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                                 concurrency, max_cost_usd, uses_cache, created_by)
+                                 concurrency, max_cost_usd, uses_cache, created_by, order_id)
       VALUES (${id}, ${scope.orgId}, ${scope.workspaceId}, ${scorer.scorer_id}, ${scorer.scorer_version},
               ${selection.experimentId ?? null}, ${selection.grain}, ${options.concurrency}, ${options.max_cost_usd},
-              ${options.cache}, ${scope.principalId})`);
+              ${options.cache}, ${scope.principalId}, ${orderId})`);
   }
 
   /** Adds waiting targets to a batch, each once. Returns how many were new. */
@@ -90,10 +97,11 @@ export class ScoreBatchRepository {
     return row ?? null;
   }
 
-  /** Deletes a batch that was not accepted, with its targets. */
-  async discard(scope: Scope, id: string): Promise<void> {
+  /** Deletes batches that were not accepted, with their targets. */
+  async discard({ workspaceId }: Scope, ids: readonly string[]): Promise<void> {
     await this.database.query(
-      sql`DELETE FROM score_batches WHERE ${isBatch(scope, id)} AND batch_status = 'selecting'`,
+      sql`DELETE FROM score_batches
+        WHERE score_batch_id = ANY (${ids}::text[]) AND workspace_id = ${workspaceId} AND batch_status = 'selecting'`,
     );
   }
 

@@ -7,8 +7,13 @@ import { newId } from '#platform/ids';
 import { rootLogger } from '#platform/logging';
 import { type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
+import { checkWorkspaceOfSearch } from '../../../resources';
+import { ExperimentRepository } from '../../experiments';
+import { type ScorerEntity, ScorerRepository } from '../../scorers';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
-import { BATCH_TARGETS_MAX } from '../score-runs/score-run.types';
+import { BATCH_TARGETS_MAX, hasEnded } from '../score-runs/score-run.types';
+import type { Wait, WaitQueryDto } from '../waiting/wait';
+import { WorkWaiter } from '../waiting/work-waiter';
 import { ScoreRunService, tooManyOpen } from '../score-runs/score-run.service';
 import { type ScoringTarget, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
@@ -16,16 +21,23 @@ import { TargetSelector, tooManyTargets } from '../targets/target-selector';
 import {
   type CreateScoreBatchDto,
   type ScoreBatchDto,
+  type ScoreBatchesDto,
   type ScoreBatchListQueryDto,
   type ScoreBatchRow,
+  type ScoreExperimentDto,
   toScoreBatchDto,
 } from './score-batch.dto';
-import { ScoreBatchRepository } from './score-batch.repository';
+import { type NewScoreBatch, ScoreBatchRepository } from './score-batch.repository';
 
 /** Number of targets that are checked together. */
 const PAGE = 5_000;
 /** Age after which a batch that is still selecting its targets counts as abandoned. Longer than any request may take. */
 const ABANDONED_MS = 10 * 60_000;
+
+const CAP = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
+
+/** The form of a scorer's id. Anything else is a name. */
+const SCORER_ID = /^scr_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 /** Starts, reads and cancels batches. */
 @Injectable()
@@ -38,6 +50,9 @@ export class ScoreBatchService {
     private readonly batches: ScoreBatchRepository,
     private readonly targets: TargetRepository,
     private readonly runs: ScoreRunService,
+    private readonly scorers: ScorerRepository,
+    private readonly experiments: ExperimentRepository,
+    private readonly waiter: WorkWaiter,
   ) {}
 
   /**
@@ -52,33 +67,75 @@ export class ScoreBatchService {
     dto: CreateScoreBatchDto,
     signal: AbortSignal,
   ): Promise<ScoreBatchDto> {
-    const cap = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
-    const request = await this.scoring.read(scope, scorerId, dto, cap);
-    const id = newId('batch');
+    const request = await this.scoring.read(scope, scorerId, dto, CAP);
+    return (await this.order(scope, [request], signal))[0]!;
+  }
+
+  /**
+   * Orders one batch over the results of an experiment for each scorer, all or none. A scorer that is named twice is ordered
+   * once. With a cost limit, the batches run one after the other. Errors: 404 for an unknown experiment, and for an unknown
+   * scorer, naming it; those of `create`.
+   */
+  async scoreExperiment(
+    scope: Scope,
+    experimentId: string,
+    { workspace_id, scorers, ...options }: ScoreExperimentDto,
+    signal: AbortSignal,
+  ): Promise<ScoreBatchesDto> {
+    checkWorkspaceOfSearch(scope, workspace_id);
+    if (!(await this.experiments.exists(scope, experimentId)))
+      throw problem.notFound('experiment', experimentId);
+    const requests = new Map<string, ScoringRequest>();
+    for (const [index, named] of scorers.entries()) {
+      const scorer = await this.findScorer(scope, named);
+      if (!scorer) throw problem.unknownReference(`/scorers/${index}`, 'scorer', named);
+      if (scorer.scorer_kind === 'human') {
+        const detail = 'must not be a scorer of kind `human`, because people give its scores';
+        throw problem.invalidField(`/scorers/${index}`, detail);
+      }
+      const id = scorer.scorer_id;
+      if (requests.has(id)) continue;
+      requests.set(id, await this.scoring.read(scope, id, { ...options, experiment_id: experimentId }, CAP));
+    }
+    return { score_batches: await this.order(scope, [...requests.values()], signal) };
+  }
+
+  /** Returns the scorer that a request names by id or name. */
+  private findScorer(scope: Scope, named: string): Promise<ScorerEntity | null> {
+    return SCORER_ID.test(named)
+      ? this.scorers.find(scope, named)
+      : this.scorers.findLive(scope, 'name', named, scope.workspaceId);
+  }
+
+  /** Stores batches and starts their first runs, all or none. */
+  private async order(
+    scope: Scope,
+    requests: readonly ScoringRequest[],
+    signal: AbortSignal,
+  ): Promise<ScoreBatchDto[]> {
+    const sharesLimit = requests.length > 1 && requests[0]!.options.max_cost_usd !== null;
+    const orderId = sharesLimit ? newId('batch') : null;
+    const batches = requests.map((request) => ({ id: newId('batch'), orderId, request }));
     try {
-      await runUnjoined(() => this.select(scope, id, request, signal));
+      await runUnjoined(() => this.select(scope, batches, signal));
       signal.throwIfAborted();
-      return toScoreBatchDto(await this.accept(scope, id, request));
+      return (await this.accept(scope, batches, orderId)).map((batch) => toScoreBatchDto(batch));
     } catch (error) {
-      // If the database is unavailable, `deleteAbandoned` deletes the batch later.
-      await runUnjoined(() => this.batches.discard(scope, id)).catch(() => undefined);
+      // If the database is unavailable, `deleteAbandoned` deletes the batches later.
+      await runUnjoined(() => this.batches.discard(scope, batches.map(({ id }) => id))).catch(() => undefined); // oxfmt-ignore
       throw error;
     }
   }
 
-  /** Stores a batch that is not visible yet, and its targets. */
-  private async select(
-    scope: Scope,
-    id: string,
-    request: ScoringRequest,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Stores batches that are not visible yet, and their targets. */
+  private async select(scope: Scope, batches: readonly NewScoreBatch[], signal: AbortSignal): Promise<void> {
     await this.database.transaction(async (tx) => {
       const max = this.environment.MAX_OPEN_SCORE_BATCHES;
-      if ((await this.batches.countOpen(tx, scope)) >= max) throw tooManyOpen('batches', max);
-      await this.batches.insert(tx, scope, id, request);
+      const open = await this.batches.countOpen(tx, scope);
+      if (open + batches.length > max) throw tooManyOpen('batches', max);
+      for (const batch of batches) await this.batches.insert(tx, scope, batch);
     });
-    await this.storeTargets(scope, id, request, signal);
+    for (const { id, request } of batches) await this.storeTargets(scope, id, request, signal);
   }
 
   /** Selects the targets of a batch and stores them page by page. Errors: 422 for too many. */
@@ -103,16 +160,34 @@ export class ScoreBatchService {
   }
 
   /**
-   * Makes a batch visible and starts its first runs. With `unscoredOnly`, first drops targets that another request or a rule
+   * Makes batches visible and starts their first runs. With `unscoredOnly`, first drops targets that another request or a rule
    * has taken since they were selected, under the lock for such requests.
    */
-  private accept(scope: Scope, id: string, request: ScoringRequest): Promise<ScoreBatchRow> {
+  private accept(
+    scope: Scope,
+    batches: readonly NewScoreBatch[],
+    orderId: string | null,
+  ): Promise<ScoreBatchRow[]> {
+    // the locks of scorers in the same order in all requests
+    const byScorer = [...batches].sort((one, other) =>
+      one.request.scorer.scorer_id < other.request.scorer.scorer_id ? -1 : 1,
+    );
     return this.database.transaction(async (tx) => {
-      if (request.selection.unscoredOnly) await this.dropTaken(tx, scope, id, request);
-      const batch = await this.batches.accept(tx, scope, id);
-      if (!batch) throw new Error('The batch was deleted while it selected its targets.');
-      const run_count = await this.runs.startBatchRuns(tx, scope, batch);
-      return { ...batch, run_count };
+      for (const { id, request } of byScorer) {
+        if (request.selection.unscoredOnly) await this.dropTaken(tx, scope, id, request);
+      }
+      const accepted: ScoreBatchRow[] = [];
+      for (const { id } of batches) {
+        const batch = await this.batches.accept(tx, scope, id);
+        if (!batch) throw new Error('The batch was deleted while it selected its targets.');
+        const run_count = orderId === null ? await this.runs.startBatchRuns(tx, scope, batch) : 0;
+        accepted.push({ ...batch, run_count });
+      }
+      if (orderId === null) return accepted;
+      await this.runs.continueOrder(tx, scope, orderId);
+      const started: ScoreBatchRow[] = [];
+      for (const { id } of batches) started.push((await this.batches.find(scope, id, tx))!);
+      return started;
     });
   }
 
@@ -143,6 +218,14 @@ export class ScoreBatchService {
 
   async get(scope: Scope, id: string): Promise<ScoreBatchDto> {
     return toScoreBatchDto(await this.find(scope, id));
+  }
+
+  /** Returns a batch when it has ended, or its state after a time. */
+  async getEnded(scope: Scope, id: string, { wait_s = 0 }: WaitQueryDto, wait: Wait): Promise<ScoreBatchDto> {
+    const batch = await this.get(scope, id);
+    if (wait_s === 0 || hasEnded(batch.batch_status)) return batch;
+    await wait.idle(() => this.waiter.wait(scope, id, wait_s * 1000, wait.signal));
+    return this.get(scope, id);
   }
 
   /**

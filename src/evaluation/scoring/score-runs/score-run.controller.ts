@@ -9,6 +9,7 @@ import {
   ScoreRunListQueryDto,
   ScoreRunPageDto,
 } from './score-run.dto';
+import { CanWait, CurrentWait, type Wait, WaitQueryDto } from '../waiting/wait';
 import { ScoreRunService } from './score-run.service';
 
 @ApiTags('Scoring')
@@ -29,8 +30,14 @@ export class ScoreRunController {
   @Get(':score_run_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScoreRunDto })
-  get(@CurrentScope() scope: Scope, @Param('score_run_id') id: string): Promise<ScoreRunDto> {
-    return this.runs.get(scope, id);
+  @CanWait()
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('score_run_id') id: string,
+    @Query() query: WaitQueryDto,
+    @CurrentWait() wait: Wait,
+  ): Promise<ScoreRunDto> {
+    return this.runs.getEnded(scope, id, query, wait);
   }
 
   /** List the results of a scoring run */

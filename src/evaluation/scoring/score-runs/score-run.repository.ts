@@ -103,6 +103,19 @@ export interface CountedBatch extends Pick<ScoreRunRow, 'max_cost_usd' | 'cost_u
   has_succeeded: boolean;
   /** Queued and running runs of the batch. */
   open_runs: number;
+  /** The order whose batches share the cost limit. Null for a batch with a limit of its own. */
+  order_id: string | null;
+}
+
+/** An open batch of an order. */
+export type OrderedBatch = Pick<CountedBatch, 'score_batch_id' | 'total' | 'max_cost_usd'>;
+
+/** An order that has open batches, but no open run. */
+export interface StalledOrder {
+  order_id: string;
+  org_id: string;
+  workspace_id: string;
+  created_by: string;
 }
 
 export const isBatch = ({ workspaceId }: Scope, id: string): Sql =>
@@ -350,7 +363,7 @@ export class ScoreRunRepository {
           FROM score_runs r
           WHERE r.score_run_id = ${runId} AND r.workspace_id = ${scope.workspaceId}
             AND b.score_batch_id = r.score_batch_id AND b.workspace_id = r.workspace_id
-          RETURNING b.score_batch_id, b.batch_status, b.max_cost_usd, b.cost_usd, b.total,
+          RETURNING b.score_batch_id, b.batch_status, b.max_cost_usd, b.cost_usd, b.total, b.order_id,
                     r.failure_code AS run_failure_code, r.failure_detail AS run_failure_detail`,
       ),
     );
@@ -366,6 +379,44 @@ export class ScoreRunRepository {
       ),
     );
     return { ...batch, ...runs! };
+  }
+
+  /**
+   * Makes other callers for the same order wait until the transaction ends. Returns its cost in runs that have ended, in US
+   * dollars, and whether one of its runs is open.
+   */
+  async lockOrder(
+    tx: Tx,
+    { workspaceId }: Scope,
+    orderId: string,
+  ): Promise<{ cost_usd: number; is_running: boolean }> {
+    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`score order ${orderId}`}, 0))`);
+    const [order] = await tx.query<{ cost_usd: number; is_running: boolean }>(
+      sql`SELECT coalesce(sum(b.cost_usd), 0)::float8 AS cost_usd, coalesce(bool_or(EXISTS (
+            SELECT FROM score_runs r WHERE r.score_batch_id = b.score_batch_id AND r.run_status IN ('queued', 'running'))), false)
+            AS is_running
+          FROM score_batches b WHERE b.order_id = ${orderId} AND b.workspace_id = ${workspaceId}`,
+    );
+    return order!;
+  }
+
+  /** Returns the open batches of an order, in their order. */
+  openBatchesOf(tx: Tx, { workspaceId }: Scope, orderId: string): Promise<OrderedBatch[]> {
+    return tx.query<OrderedBatch>(
+      sql`SELECT score_batch_id, total, max_cost_usd FROM score_batches
+        WHERE order_id = ${orderId} AND workspace_id = ${workspaceId} AND batch_status IN ('queued', 'running')
+        ORDER BY score_batch_id`,
+    );
+  }
+
+  /** Returns the orders of all tenants with open batches, none of which has an open run. */
+  stalledOrders(): Promise<StalledOrder[]> {
+    return this.database.query<StalledOrder>(
+      sql`SELECT DISTINCT b.order_id, b.org_id, b.workspace_id, b.created_by FROM score_batches b
+        WHERE b.batch_status IN ('queued', 'running') AND b.order_id IS NOT NULL AND NOT EXISTS (
+          SELECT FROM score_batches other JOIN score_runs r ON r.score_batch_id = other.score_batch_id
+          WHERE other.order_id = b.order_id AND r.run_status IN ('queued', 'running'))`,
+    );
   }
 
   /** Locks an open batch and counts its targets that are not in a run yet. Returns null if the batch has ended. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '#platform/auth';
+import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
@@ -16,8 +16,16 @@ import {
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import { type Outcome, SUCCEEDED } from './score-run.types';
-import { type CountedBatch, type NewScoreRun, type RunEnd, ScoreRunRepository } from './score-run.repository';
+import { hasEnded, type Outcome, SUCCEEDED } from './score-run.types';
+import type { Wait, WaitQueryDto } from '../waiting/wait';
+import { WorkWaiter } from '../waiting/work-waiter';
+import {
+  type CountedBatch,
+  type NewScoreRun,
+  type OrderedBatch,
+  type RunEnd,
+  ScoreRunRepository,
+} from './score-run.repository';
 
 /** Says that a run waits. */
 export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
@@ -44,6 +52,8 @@ const CANCELLED = {
   error: 'The run was cancelled before it scored this target.',
 } as const;
 
+const WORKSPACE_INACTIVE = 'The batch was cancelled because its workspace is not active.';
+
 /** Starts, reads, cancels and ends runs, and continues their batches. */
 @Injectable()
 export class ScoreRunService {
@@ -53,6 +63,7 @@ export class ScoreRunService {
     private readonly runs: ScoreRunRepository,
     private readonly jobs: JobQueue,
     private readonly workspaces: WorkspaceAccessRepository,
+    private readonly waiter: WorkWaiter,
   ) {}
 
   /**
@@ -102,6 +113,14 @@ export class ScoreRunService {
 
   async get(scope: Scope, id: string): Promise<ScoreRunDto> {
     return toScoreRunDto(await this.find(scope, id));
+  }
+
+  /** Returns a run when it has ended, or its state after a time. */
+  async getEnded(scope: Scope, id: string, { wait_s = 0 }: WaitQueryDto, wait: Wait): Promise<ScoreRunDto> {
+    const run = await this.get(scope, id);
+    if (wait_s === 0 || hasEnded(run.run_status)) return run;
+    await wait.idle(() => this.waiter.wait(scope, id, wait_s * 1000, wait.signal));
+    return this.get(scope, id);
   }
 
   async listResults(scope: Scope, id: string, query: ListQueryDto): Promise<Page<ScoreResultDto>> {
@@ -161,38 +180,86 @@ export class ScoreRunService {
   }
 
   /**
-   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends the batch. Runs in
+   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends the batch. Then
+   * continues with the next batch of the order, if batches were ordered with a common cost limit. Runs in
    * the transaction that ends the run, so that a crash leaves no open batch without a run.
    */
   async onEnded(tx: Tx, scope: Scope, runId: string): Promise<void> {
     await this.runs.addToRule(tx, scope, runId);
     const batch = await this.runs.addToBatch(tx, scope, runId);
-    if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
-    const { score_batch_id, max_cost_usd, open_runs } = batch;
-    const costUsd = batch.cost_usd ?? 0;
-    const live = await this.workspaces.filterLive([scope.workspaceId], tx);
-    if (!live.has(scope.workspaceId)) {
-      await this.cancelBatch(
-        tx,
-        scope,
-        batch,
-        'The batch was cancelled because its workspace is not active.',
-      );
-      return;
-    }
+    if (!batch) return;
     const isOverLimit = batch.run_failure_code === 'budget_exceeded';
+    if (batch.batch_status === 'queued' || batch.batch_status === 'running') {
+      await this.continueBatch(tx, scope, batch, isOverLimit);
+    }
+    if (batch.order_id !== null) await this.continueOrder(tx, scope, batch.order_id, isOverLimit);
+  }
+
+  /** Starts the next runs of an open batch, or ends it. */
+  private async continueBatch(
+    tx: Tx,
+    scope: Scope,
+    batch: CountedBatch,
+    isOverLimit: boolean,
+  ): Promise<void> {
+    const { score_batch_id, order_id, max_cost_usd, open_runs } = batch;
+    const costUsd =
+      order_id === null ? (batch.cost_usd ?? 0) : (await this.runs.lockOrder(tx, scope, order_id)).cost_usd;
+    if (!(await this.isLive(tx, scope))) return this.cancelBatch(tx, scope, batch, WORKSPACE_INACTIVE);
     if (isOverLimit || (max_cost_usd !== null && costUsd >= max_cost_usd)) {
       const waiting = (await this.runs.lockAndCountWaiting(tx, scope, score_batch_id))!;
-      if (isOverLimit || waiting > 0) {
-        return this.runs.endBatch(tx, scope, score_batch_id, {
-          status: 'failed',
-          failure_code: 'budget_exceeded',
-          failure_detail: `The batch reached its cost limit of ${max_cost_usd} US dollars (max_cost_usd). ${notStarted(waiting, batch.total)}`,
-        });
-      }
+      if (isOverLimit || waiting > 0) return this.endOverLimit(tx, scope, batch, waiting);
     }
     const started = await this.startBatchRuns(tx, scope, batch, { openRuns: open_runs, costUsd });
     if (open_runs + started === 0) await this.runs.endBatch(tx, scope, score_batch_id, endOf(batch));
+  }
+
+  /**
+   * Starts the next run of an order whose batches share a cost limit, unless one of its runs is open. Its batches run one after
+   * the other, so that concurrent runs cannot exceed the limit together. At the limit, all its open batches end.
+   *
+   * @param isOverLimit whether a run has ended because the rest of the limit did not suffice
+   */
+  async continueOrder(tx: Tx, scope: Scope, orderId: string, isOverLimit = false): Promise<void> {
+    const { cost_usd: costUsd, is_running } = await this.runs.lockOrder(tx, scope, orderId);
+    if (is_running) return;
+    const batches = await this.runs.openBatchesOf(tx, scope, orderId);
+    const isLive = batches.length > 0 && (await this.isLive(tx, scope));
+    for (const batch of batches) {
+      if (!isLive) {
+        await this.cancelBatch(tx, scope, batch, WORKSPACE_INACTIVE);
+      } else if (isOverLimit || costUsd >= batch.max_cost_usd!) {
+        const waiting = await this.runs.lockAndCountWaiting(tx, scope, batch.score_batch_id);
+        if (waiting !== null) await this.endOverLimit(tx, scope, batch, waiting);
+      } else if ((await this.startBatchRuns(tx, scope, batch, { costUsd })) > 0) {
+        return;
+      }
+    }
+  }
+
+  /** Continues orders whose last run was ended by a process of a release that has no orders. */
+  async continueStalledOrders(): Promise<void> {
+    for (const { order_id, org_id, workspace_id, created_by } of await this.runs.stalledOrders()) {
+      const scope = workspaceScope(org_id, workspace_id, created_by, expandRoles(['evaluator']));
+      await this.database.transaction((tx) => this.continueOrder(tx, scope, order_id));
+    }
+  }
+
+  private async isLive(tx: Tx, { workspaceId }: Scope): Promise<boolean> {
+    return (await this.workspaces.filterLive([workspaceId], tx)).has(workspaceId);
+  }
+
+  private endOverLimit(
+    tx: Tx,
+    scope: Scope,
+    { score_batch_id, total, max_cost_usd }: OrderedBatch,
+    waiting: number,
+  ): Promise<void> {
+    return this.runs.endBatch(tx, scope, score_batch_id, {
+      status: 'failed',
+      failure_code: 'budget_exceeded',
+      failure_detail: `The batch reached its cost limit of ${max_cost_usd} US dollars (max_cost_usd). ${notStarted(waiting, total)}`,
+    });
   }
 
   /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Does nothing if it has ended. */

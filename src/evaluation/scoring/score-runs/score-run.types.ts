@@ -25,3 +25,6 @@ export const SUCCEEDED: Outcome = { status: 'succeeded', failure_code: null, fai
 
 /** Maximum number of targets of one batch. */
 export const BATCH_TARGETS_MAX = 100_000;
+
+/** Whether a run or a batch with this status has ended. */
+export const hasEnded = (status: RunStatus): boolean => status === 'succeeded' || status === 'failed';

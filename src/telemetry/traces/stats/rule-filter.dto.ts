@@ -42,18 +42,26 @@ export const IsTraceId = () =>
     Matches(TRACE_ID, { message: MUST_BE_TRACE_ID }),
   );
 
-/** Declares a list of trace ids, which may be absent or null. */
-export const IsTraceIds = ({ minItems, maxItems }: { minItems?: number; maxItems: number }) =>
+/** Declares a list of trace ids, which may be absent or null unless it is `required`. */
+export const IsTraceIds = ({
+  minItems,
+  maxItems,
+  required = false,
+}: {
+  minItems?: number;
+  maxItems: number;
+  required?: boolean;
+}) =>
   applyDecorators(
     ApiProperty({
       type: 'array',
       ...(minItems !== undefined && { minItems }),
       items: { type: 'string', pattern: TRACE_ID.source },
       maxItems,
-      nullable: true,
-      required: false,
+      nullable: !required,
+      required,
     }),
-    IsOptional(),
+    ...(required ? [] : [IsOptional()]),
     IsArray(),
     ArrayMinSize(minItems ?? 0),
     ArrayMaxSize(maxItems),
