@@ -18,6 +18,7 @@ import { EvaluationScoring1795824000015 } from './1795824000015-evaluation-scori
 import { EvaluationAnnotation1795824000016 } from './1795824000016-evaluation-annotation';
 import { Store1795824000017 } from './1795824000017-store';
 import { McpEndpoint1795824000018 } from './1795824000018-mcp-endpoint';
+import { EXPERIMENT_TRIALS } from './1796063800000-experiment-trials';
 
 /** Create the schema in an empty database: one for each area or part, from the lowest floor up. */
 export const BASELINES = [
@@ -43,4 +44,4 @@ export const BASELINES = [
 ];
 
 /** The changes since the baselines, in the order in which they run. To change the schema, add a migration at the end. */
-export const MIGRATIONS: readonly Migration[] = [];
+export const MIGRATIONS: readonly Migration[] = [EXPERIMENT_TRIALS];

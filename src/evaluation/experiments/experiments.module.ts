@@ -7,6 +7,8 @@ import { DatasetsModule } from '../datasets';
 import { ScorersModule } from '../scorers';
 import { ScoresModule } from '../scores';
 import { StatisticsModule } from '../statistics';
+import { ExperimentCaseRepository } from './cases/experiment-case.repository';
+import { ExperimentCaseService } from './cases/experiment-case.service';
 import { ComparedCasePages } from './compare/compared-case.pages';
 import { ComparedResultRepository } from './compare/compared-result.repository';
 import { ComparisonRepository } from './compare/comparison.repository';
@@ -43,7 +45,9 @@ import { TraceStatsService } from './traces/trace-stats.service';
     TypeOrmModule.forFeature([ExperimentEntity]),
   ],
   providers: [
+    ExperimentCaseRepository,
     CaseRules,
+    ExperimentCaseService,
     ComparedCasePages,
     ComparedResultRepository,
     ComparisonRepository,
@@ -66,6 +70,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     UsageReader,
   ],
   exports: [
+    ExperimentCaseService,
     ComparisonService,
     ExperimentRepository,
     ExperimentService,

@@ -63,6 +63,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /eval/v1/experiments/{experiment_id}': { bodies: () => [{ experiment_status: 'failed' }] },
   'POST /eval/v1/experiments/{experiment_id}/archive': NOTHING,
   'POST /eval/v1/experiments/{experiment_id}/restore': NOTHING,
+  'GET /eval/v1/experiments/{experiment_id}/cases': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/compare': {
     queries: (theirs) => [`baseline_experiment_id=${theirs.experiment_id}`],
   },

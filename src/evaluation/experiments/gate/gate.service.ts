@@ -195,7 +195,7 @@ function toMeasured(
           baseline: read.baseline?.lateCounts[i] ?? 0,
         },
         expectedCases: expected(candidate, read.candidate),
-        hasTrials: read.candidate.caseCount < read.candidate.resultIds.length,
+        hasTrials: candidate.trials > 1 || read.candidate.caseCount < read.candidate.resultIds.length,
         isTruncated: read.candidate.isTruncated,
         baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
       };

@@ -40,6 +40,7 @@ describe('pairedDifference', () => {
       nulls: new Uint8Array(80),
       judges: new Int32Array(80),
       areExpected: new Uint8Array(40).fill(1),
+      trials: 1,
     };
     const [candidate, baseline] = [
       { ...columns, scores: scores(3) },

@@ -196,7 +196,7 @@ export function measureForGate(input: GateInput): GateOutput {
     scorers,
     paired: totals.paired,
     changed: totals.changed,
-    run: run && runMeasures(cases.candidate, candidate.areExpected, run),
+    run: run && runMeasures(cases.candidate, candidate, run),
   };
 }
 
