@@ -337,7 +337,7 @@ describe('the cases of an experiment', () => {
       expect(summary!.coverage!.scorers).toEqual({ s: { scored_count: 1, null_count: 0 } });
     });
 
-    it('reject numbers that are none, CSV versions, and case ids that cannot be extended', async () => {
+    it('reject invalid numbers, CSV versions, and case ids that cannot be extended', async () => {
       for (const trials of [0, 101, 1.5, '2', -1, true]) {
         const answer = await create({ trials });
         expect([trials, ...outcome(answer), places(answer)]).toEqual([

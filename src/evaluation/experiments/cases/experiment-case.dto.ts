@@ -10,8 +10,8 @@ export type CaseState = (typeof CASE_STATES)[number];
 export const CASE_RESULTS_MAX = 100;
 
 const STATE_DESCRIPTION =
-  '`pending`: the case has fewer results than the experiment has `trials`. `failed`: it has all of them, at least one ' +
-  'with an `error`. `done`: it has all of them, none with an `error`.';
+  '`pending` if the case has fewer results than the experiment has `trials`; else `failed` if at least one has an `error`, or ' +
+  '`done`.';
 
 /** Selects a page of the cases, in the order of the dataset: records by creation, oldest first, or rows of a CSV version. */
 export class ExperimentCaseListQueryDto extends PageQueryDto {
@@ -26,7 +26,7 @@ export class ExperimentCaseDto {
   case_id!: string;
   /** Null for a CSV version. */
   dataset_record_id!: string | null;
-  /** The version of the record that the experiment pins. Later changes of the record have no effect. Null for a CSV version. */
+  /** The version of the record when the experiment was created. Null for a CSV version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_record_version!: number | null;
   @AnyJson()
