@@ -31,6 +31,7 @@ import {
   WorkspaceScoringRuleController,
 } from './scoring/rules/scoring-rule.controller';
 import { ScoringController } from './scoring/score/scoring.controller';
+import { ExperimentTrialController } from './experiments/trials/experiment-trial.controller';
 import { ExperimentTraceController } from './experiments/traces/experiment-trace.controller';
 
 /** The routes under /eval/v1. */
@@ -60,6 +61,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     GateController,
     ResultController,
     ExperimentTraceController,
+    ExperimentTrialController,
     ScorerController,
     ScorerStarterController,
     ScoringController,

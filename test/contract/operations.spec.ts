@@ -565,7 +565,12 @@ describe('every operation', () => {
     const fields = { workspace_id, name: 'trials', dataset_id, trials: 2 };
     const made = await evaluator.post('/eval/v1/experiments', fields);
     expect(made.status).toBe(201);
-    await expectAll([evaluator.get(`${made.headers.get('location')}/cases?state=pending`)], 200);
+    const path = made.headers.get('location')!;
+    const { body: cases } = await evaluator.get(`${path}/cases?state=pending`);
+    const { case_id, dataset_record_id } = cases.items[0];
+    const result = { workspace_id, case_id: `${case_id}#1`, dataset_record_id, scores: { s: 1 } };
+    expect((await evaluator.post(`${path}/results`, result)).status).toBe(201);
+    await expectAll([evaluator.get(`${path}/cases`), evaluator.get(`${path}/trials?scorer=s&k=1`)], 200);
   }
 
   /** Exports one trace of two spans by OTLP/JSON. */

@@ -118,6 +118,7 @@ describe('every GET operation of openapi.json', () => {
       '/eval/v1/experiments/{experiment_id}/cases',
       '/eval/v1/experiments/{experiment_id}/compare',
       '/eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans',
+      '/eval/v1/experiments/{experiment_id}/trials',
       '/eval/v1/scorer-starters',
       '/store/v1/publisher/items',
     ]);

@@ -28,6 +28,8 @@ import { ResultExportService } from './results/result-export.service';
 import { ResultListRepository } from './results/result-list.repository';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { ExperimentTrialRepository } from './trials/experiment-trial.repository';
+import { ExperimentTrialService } from './trials/experiment-trial.service';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -58,6 +60,8 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
+    ExperimentTrialRepository,
+    ExperimentTrialService,
     GateRepository,
     GateService,
     ResultExportService,
@@ -75,6 +79,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceService,
+    ExperimentTrialService,
     GateService,
     ResultExportService,
     ResultService,

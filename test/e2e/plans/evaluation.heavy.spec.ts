@@ -145,6 +145,7 @@ describeLists(['/eval/'], async (seeds) => {
           path: `${experiment}/traces`, by, isComputed: true, rows: MANY,
           searches: { user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'], prompt_version: ['1'], tag: ['none'] },
         },
+        listExperimentTrials: { path: `${experiment}/trials`, by, fixed: 'scorer=first', isComputed: true, rows: 20 * MANY, searches: { k: ['2'], threshold: ['0.5'] } },
         listExperimentTraceSpans: { path: `${experiment}/traces/${ids.trace_id}/spans`, by },
         listScorers: {
           path: '/eval/v1/scorers', by,

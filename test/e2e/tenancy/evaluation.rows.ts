@@ -88,6 +88,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans': NOTHING,
   'POST /eval/v1/experiments/{experiment_id}/traces/stats/query': { bodies: () => [{}] },
+  'GET /eval/v1/experiments/{experiment_id}/trials': { queries: () => ['scorer=s'] },
 
   'POST /eval/v1/scorers': {
     bodies: inWorkspace({ name: 'x', scorer_kind: 'code', definition: { checks: [{ type: 'equals' }] } }),

@@ -58,13 +58,15 @@ describe('pairedDifference', () => {
       withStatistics: true,
     };
     const { statistics } = compareExperiments(input);
-    const needs = { meanInterval: true, difference: true, differenceInterval: true };
+    const needs = { meanInterval: true, difference: true, differenceInterval: true, passes: [] };
     const { scorers: measures } = measureForGate({
       candidateId: 'exp_a',
       candidate,
       baseline: { experimentId: 'exp_b', scores: baseline },
       changed: [],
       run: null,
+      hasErrors: new Uint8Array(40),
+      expectedCases: null,
       needed: ['s', 't'].map((scorer) => ({ scorer, ...needs })),
     });
     for (const [i, { difference, differenceInterval, sharedCases }] of measures.entries()) {
