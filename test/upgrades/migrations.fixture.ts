@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase, until } from '#testing';
 import { INSERT_SCORES } from './next-release.fixture';
+import { BASELINES } from '../../src/database/migrations';
 
 /** Lock modes in pg_locks, weakest first, from the weakest of writes. */
 const MODES = [
@@ -94,6 +95,14 @@ export class UpgradedDatabase {
       if (MODES.indexOf(mode) > MODES.indexOf(strongest.get(name) ?? '')) strongest.set(name, mode);
     }
     return [...strongest];
+  }
+
+  /** Replaces the schema by that of the baselines, which no migration has changed yet. */
+  async returnToBaselines(): Promise<void> {
+    await this.session.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    for (const Baseline of BASELINES) {
+      await new Baseline().up(this.session);
+    }
   }
 
   /**

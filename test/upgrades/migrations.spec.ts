@@ -223,6 +223,7 @@ describe('every change of the schema', () => {
 
   it('takes only the locks that it declares, and rewrites no table', async () => {
     const database = await UpgradedDatabase.create(10);
+    await database.returnToBaselines();
     for (const { name, step } of stepsOf(ALL)) {
       if (step.kind === 'backfill') continue; // a batch is killed above
       const sql =
