@@ -12,6 +12,7 @@ import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
 import { readById, listResults } from './cases/reads';
 import { freshTables } from './cases/fresh-tables';
+import { listCases } from './cases/cases';
 import { bulkRecords, exportRecords, importRecords, listRecords, search } from './cases/records';
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
@@ -49,6 +50,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   agreement,
   'bulk-records': bulkRecords,
   'list-records': listRecords,
+  cases: listCases,
   search,
   'export-records': exportRecords,
   'import-records': importRecords,

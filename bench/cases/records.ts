@@ -23,7 +23,7 @@ export async function datasetOf(bench: Bench, count: number, isVacuumed = true):
     json_build_object('answer', repeat('it is found step by step. ', 15)), json_build_object('row', n), ARRAY['bench'],
     'l' || n % 1000, 'c' || n % 10, 'manual', NULL, $1 || n`;
   const columns = 'input, expected, metadata, tags, label, category, source_kind, source_ref, external_id';
-  const id = `'rec_' || substr(md5($1), 1, 12) || lpad(n::text, 14, '0')`;
+  const id = `'rec_00' || substr(md5($1), 1, 10) || lpad(n::text, 14, '0')`;
   await bench.direct.query(
     `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${columns}, created_revision, created_by, search)
      SELECT ${id}, $1, $2, 1, 'ver_' || n, ${columns}, 2, 'bench', record_words(metadata, expected, input)

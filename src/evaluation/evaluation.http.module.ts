@@ -11,6 +11,7 @@ import { TraceUsesModule } from './trace-uses';
 import { AnnotationItemController } from './annotation-queues/annotation-item.controller';
 import { AnnotationQueueController } from './annotation-queues/annotation-queue.controller';
 import { AgreementController } from './scorers/agreement/agreement.controller';
+import { ExperimentCaseController } from './experiments/cases/experiment-case.controller';
 import { ComparisonController } from './experiments/compare/comparison.controller';
 import { DatasetVersionController } from './datasets/versions/dataset-version.controller';
 import { DatasetController } from './datasets/datasets/dataset.controller';
@@ -30,6 +31,7 @@ import {
   WorkspaceScoringRuleController,
 } from './scoring/rules/scoring-rule.controller';
 import { ScoringController } from './scoring/score/scoring.controller';
+import { ExperimentTrialController } from './experiments/trials/experiment-trial.controller';
 import { ExperimentTraceController } from './experiments/traces/experiment-trace.controller';
 
 /** The routes under /eval/v1. */
@@ -53,11 +55,13 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     RecordImportController,
     RecordController,
     ExperimentController,
+    ExperimentCaseController,
     ComparisonController,
     AgreementController,
     GateController,
     ResultController,
     ExperimentTraceController,
+    ExperimentTrialController,
     ScorerController,
     ScorerStarterController,
     ScoringController,

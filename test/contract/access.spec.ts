@@ -23,6 +23,12 @@ const SERVER_JSON = {
 
 const named = (operations: readonly DocumentedOperation[]) => operations.map((one) => [one.id, one] as const);
 
+/** The required parameters of operations. */
+const REQUIRED: Record<string, string> = {
+  getScorerAgreement: '?reference_scorer_id=unknown',
+  listExperimentTrials: '?scorer=unknown',
+};
+
 describe('every operation of openapi.json', () => {
   const app = sharedApp();
   let resources: Resources;
@@ -35,7 +41,7 @@ describe('every operation of openapi.json', () => {
 
   it.each(named(ON_ONE))('returns 404 for an unknown id: %s', async (_, operation) => {
     const path = resources.pathOf({ path: operation.path.replace(/\{\w+\}/, 'unknown') }, '1');
-    const query = operation.id === 'getScorerAgreement' ? '?reference_scorer_id=unknown' : '';
+    const query = REQUIRED[operation.id] ?? '';
     const body = operation.method === 'PATCH' ? {} : undefined;
     const answer = await resources.callerOf(operation).request(operation.method, path + query, { body });
     expect(codeOf(answer)).toEqual([404, 'not_found']);

@@ -551,6 +551,7 @@ describe('every operation', () => {
       reads.map((one) => evaluator.get(`${path}/${one}`)),
       200,
     );
+    await readCases();
     await readTelemetry(traceId);
     await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
@@ -564,6 +565,22 @@ describe('every operation', () => {
     await archiveAndRestore(evaluator, path);
     await removeArchived(path, 202);
   });
+
+  async function readCases(): Promise<void> {
+    const { body: dataset } = await evaluator.post('/eval/v1/datasets', { workspace_id, name: 'cases' });
+    const { dataset_id } = dataset as { dataset_id: string };
+    const record = { workspace_id, input: '1 + 1', expected: 2, metadata: { a: 1 }, tags: ['t'] };
+    expect((await evaluator.post(`/eval/v1/datasets/${dataset_id}/records`, record)).status).toBe(201);
+    const fields = { workspace_id, name: 'trials', dataset_id, trials: 2 };
+    const made = await evaluator.post('/eval/v1/experiments', fields);
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    const { body: cases } = await evaluator.get(`${path}/cases?state=pending`);
+    const { case_id, dataset_record_id } = cases.items[0];
+    const result = { workspace_id, case_id: `${case_id}#1`, dataset_record_id, scores: { s: 1 } };
+    expect((await evaluator.post(`${path}/results`, result)).status).toBe(201);
+    await expectAll([evaluator.get(`${path}/cases`), evaluator.get(`${path}/trials?scorer=s&k=1`)], 200);
+  }
 
   /** Exports one trace of two spans by OTLP/JSON. */
   async function exportTrace(): Promise<string> {

@@ -111,12 +111,14 @@ describe('every GET operation of openapi.json', () => {
     const without = (name: string) => LISTS.filter((one) => !parameterOf(one, name)).map(({ path }) => path);
     const isOwnFormat = (path: string) => !path.startsWith('/mcp/v1/registry/v0');
     expect(without('total').filter(isOwnFormat)).toEqual([]);
-    // spans, starters, rows and compared cases have no time of creation, and the specification lists the parameters of one list
+    // spans, starters, rows and cases have no time of creation, and the specification lists the parameters of one list
     expect(without('since').filter(isOwnFormat)).toEqual([
       '/telemetry/v1/traces/{trace_id}/spans',
       '/eval/v1/datasets/{dataset_id}/versions/{version}/rows',
+      '/eval/v1/experiments/{experiment_id}/cases',
       '/eval/v1/experiments/{experiment_id}/compare',
       '/eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans',
+      '/eval/v1/experiments/{experiment_id}/trials',
       '/eval/v1/scorer-starters',
       '/store/v1/publisher/items',
     ]);

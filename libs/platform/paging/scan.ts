@@ -28,7 +28,7 @@ const SCAN_MS = 5_000;
 const COUNT_LIMIT: ScanLimit = { rows: TOTAL_MAX, lookups: 20_000 };
 
 /** Returns when a page without any row stops scanning: after a few seconds, or half of the time left for the request. */
-export function scanEnd({ deadline = Infinity }: SqlExecutor): number {
+export function scanEnd({ deadline = Infinity }: Pick<SqlExecutor, 'deadline'>): number {
   const now = performance.now();
   return now + Math.min(SCAN_MS, (deadline - now) / 2);
 }

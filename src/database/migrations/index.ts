@@ -20,6 +20,7 @@ import { Store1795824000017 } from './1795824000017-store';
 import { McpEndpoint1795824000018 } from './1795824000018-mcp-endpoint';
 import { AWAITED_TRACES } from './1796050000000-awaited-traces';
 import { SCORE_ORDERS } from './1796050100000-score-orders';
+import { EXPERIMENT_TRIALS } from './1796063800000-experiment-trials';
 import { AGENT_CARDS } from './1796063875151-agent-cards';
 import { SKILL_ROOT_ARCHIVES } from './1796063875152-skill-root-archives';
 import { LABELS } from './1796063952588-labels';
@@ -51,6 +52,7 @@ export const BASELINES = [
 export const MIGRATIONS: readonly Migration[] = [
   AWAITED_TRACES,
   SCORE_ORDERS,
+  EXPERIMENT_TRIALS,
   AGENT_CARDS,
   SKILL_ROOT_ARCHIVES,
   LABELS,

@@ -5,9 +5,11 @@ export { DatasetRepository } from './datasets/dataset.repository';
 export { DatasetService } from './datasets/dataset.service';
 export {
   type CaseFilter,
+  conditionsOf,
   MAY_BE_IN_SNAPSHOT,
   type RecordAsOf,
   RecordRepository,
+  recordsAsOf,
 } from './records/record.repository';
 export { RecordWordsRepository } from './records/record-words.repository';
 export {
@@ -21,4 +23,4 @@ export {
 } from './records/transfer-formats';
 export type { CsvCase } from './versions/csv/csv.case';
 export { DatasetContent, DatasetReadingService } from './versions/dataset-reading.service';
-export { DatasetVersionRepository } from './versions/dataset-version.repository';
+export { DatasetVersionRepository, type DatasetVersionRow } from './versions/dataset-version.repository';

@@ -7,6 +7,8 @@ import { DatasetsModule } from '../datasets';
 import { ScorersModule } from '../scorers';
 import { ScoresModule } from '../scores';
 import { StatisticsModule } from '../statistics';
+import { ExperimentCaseRepository } from './cases/experiment-case.repository';
+import { ExperimentCaseService } from './cases/experiment-case.service';
 import { ComparedCasePages } from './compare/compared-case.pages';
 import { ComparedResultRepository } from './compare/compared-result.repository';
 import { ComparisonRepository } from './compare/comparison.repository';
@@ -26,6 +28,8 @@ import { ResultExportService } from './results/result-export.service';
 import { ResultListRepository } from './results/result-list.repository';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { ExperimentTrialRepository } from './trials/experiment-trial.repository';
+import { ExperimentTrialService } from './trials/experiment-trial.service';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -43,7 +47,9 @@ import { TraceStatsService } from './traces/trace-stats.service';
     TypeOrmModule.forFeature([ExperimentEntity]),
   ],
   providers: [
+    ExperimentCaseRepository,
     CaseRules,
+    ExperimentCaseService,
     ComparedCasePages,
     ComparedResultRepository,
     ComparisonRepository,
@@ -54,6 +60,8 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
+    ExperimentTrialRepository,
+    ExperimentTrialService,
     GateRepository,
     GateService,
     ResultExportService,
@@ -66,10 +74,12 @@ import { TraceStatsService } from './traces/trace-stats.service';
     UsageReader,
   ],
   exports: [
+    ExperimentCaseService,
     ComparisonService,
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceService,
+    ExperimentTrialService,
     GateService,
     ResultExportService,
     ResultService,

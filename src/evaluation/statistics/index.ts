@@ -29,6 +29,7 @@ export {
   type Verdict,
   VERDICTS,
 } from './computation/paired-statistics';
+export type { PassEstimate, PassRates, PassRule } from './computation/pass-rates';
 export {
   MEASURES,
   type MeasureColumns,

@@ -56,6 +56,8 @@ describe('experiments', () => {
         baseline_erased: false,
         dataset_filter: null,
         expected_case_count: 0,
+        trials: 1,
+        expected_result_count: 0,
         run_key: null,
         experiment_status: 'running',
         summary: null,

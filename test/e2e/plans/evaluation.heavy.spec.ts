@@ -23,6 +23,8 @@ const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
     source_kind: rarely("'trace'", "'manual'"), source_ref: WORD, external_id: "'e' || n", updated_at: LATER,
     search: `CASE WHEN n % 50 > 0 THEN record_words('{}', NULL, to_json(${WORD} || ' ' || n)) END`,
   }),
+  // the first version of each record above
+  ...inEach(seeds, 'record_versions', 'dataset_record_id', { dataset_record_id: idOf('rec'), version_id: idOf('first') }),
   ...inEach(seeds, 'record_versions', 'dataset_record_id', { version: 'n + 1', version_id: idOf('rver') }),
   ...inEach(seeds, 'experiments', 'experiment_id', {
     experiment_id: idOf('exp'), name: named(), experiment_status: rarely("'failed'", "'completed'"), subject_kind: rarely("'skill'", "'agent'"),
@@ -78,6 +80,8 @@ describeLists(['/eval/'], async (seeds) => {
   const { app, ids, owner: by } = seeds;
   const { body } = await by.post('/eval/v1/experiments', { workspace_id: ids.workspace_id, name: 'baseline' });
   const baseline = body.experiment_id as string;
+  const { body: pinned } = await by.post('/eval/v1/experiments', { workspace_id: ids.workspace_id, name: 'over records', dataset_id: ids.dataset_id });
+  const overRecords = pinned.experiment_id as string;
   await app.database.query(
     `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain, target_id, elapsed_ms)
      SELECT score_run_id, 0, 'score_0', workspace_id, scorer_id, scorer_version, grain, 'a', 1 FROM score_runs WHERE score_run_id = '${ids.score_run_id}'`,
@@ -128,6 +132,9 @@ describeLists(['/eval/'], async (seeds) => {
           path: '/eval/v1/experiments/search', by, rows: MANY,
           bodies: bodies({}, { q: 'rare' }, { tags: ['seldom'] }, { score: { scorer: 'first', gte: MANY - 5 } }, { config: { marker: 'nowhere' } }),
         },
+        listExperimentCases: {
+          path: `/eval/v1/experiments/${overRecords}/cases`, by, searches: { state: ['pending', 'done'] },
+        },
         listGates: { path: `${experiment}/gates`, by, filters: created },
         listResults: {
           path: `${experiment}/results`, by, sorts: ['created_at', 'updated_at', 'duration_ms', 'score:first'],
@@ -138,6 +145,7 @@ describeLists(['/eval/'], async (seeds) => {
           path: `${experiment}/traces`, by, isComputed: true, rows: MANY,
           searches: { user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'], prompt_version: ['1'], tag: ['none'] },
         },
+        listExperimentTrials: { path: `${experiment}/trials`, by, fixed: 'scorer=first', isComputed: true, rows: 20 * MANY, searches: { k: ['2'], threshold: ['0.5'] } },
         listExperimentTraceSpans: { path: `${experiment}/traces/${ids.trace_id}/spans`, by },
         listScorers: {
           path: '/eval/v1/scorers', by,

@@ -63,6 +63,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /eval/v1/experiments/{experiment_id}': { bodies: () => [{ experiment_status: 'failed' }] },
   'POST /eval/v1/experiments/{experiment_id}/archive': NOTHING,
   'POST /eval/v1/experiments/{experiment_id}/restore': NOTHING,
+  'GET /eval/v1/experiments/{experiment_id}/cases': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/compare': {
     queries: (theirs) => [`baseline_experiment_id=${theirs.experiment_id}`],
   },
@@ -88,6 +89,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans': NOTHING,
   'POST /eval/v1/experiments/{experiment_id}/score': { bodies: (_, own) => [{ scorers: [own.scorer_id] }] },
   'POST /eval/v1/experiments/{experiment_id}/traces/stats/query': { bodies: () => [{}] },
+  'GET /eval/v1/experiments/{experiment_id}/trials': { queries: () => ['scorer=s'] },
 
   'POST /eval/v1/scorers': {
     bodies: inWorkspace({ name: 'x', scorer_kind: 'code', definition: { checks: [{ type: 'equals' }] } }),

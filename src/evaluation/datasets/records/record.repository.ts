@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import {
   Database,
+  empty,
   join,
   raw,
   type Sql,
@@ -48,6 +49,8 @@ export interface RecordAsOf {
   is_live: boolean;
   /** Whether that version meets the filter. */
   is_selected: boolean;
+  /** The id of its case: the `external_id` of that version, else the id of the record. */
+  case_id: string;
 }
 
 /** Filters of lists and exports. */
@@ -144,25 +147,35 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
   /** Returns the records that were live at a revision of the dataset, each with its version at that revision. */
   asOf(
     tx: Tx,
-    { workspaceId }: Scope,
+    scope: Scope,
     datasetId: string,
     revision: number,
     limit: number,
     filter: CaseFilter = {},
   ): Promise<{ dataset_record_id: string; version: number }[]> {
-    const conditions = [sql`NOT r.archived_during @> ${revision}::bigint`, ...conditionsOf(filter)];
     return tx.query(
-      sql`SELECT r.dataset_record_id, v.version
-        FROM records r
-        CROSS JOIN LATERAL (
-          SELECT version, tags, label, category FROM record_versions
-          WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${revision}
-          ORDER BY revision DESC LIMIT 1
-        ) v
-        WHERE r.workspace_id = ${workspaceId} AND r.dataset_id = ${datasetId} AND r.created_revision <= ${revision}
-          AND ${join(conditions, ' AND ')}
-        ORDER BY r.dataset_record_id LIMIT ${limit}`,
+      sql`SELECT dataset_record_id, version
+        FROM (${recordsAsOf(scope, datasetId, revision)} ${join([empty, ...conditionsOf(filter)], ' AND ')}) t
+        ORDER BY dataset_record_id LIMIT ${limit}`,
     );
+  }
+
+  /** Returns the id of a live record whose `external_id` cannot be extended to the ids of trials, such as `q1#100`. */
+  async findUnfitForTrials(
+    tx: Tx,
+    { workspaceId }: Scope,
+    datasetId: string,
+    filter: CaseFilter,
+  ): Promise<string | null> {
+    const conditions = [sql`true`, ...conditionsOf(filter, 'records', 'records')];
+    const [row] = await tx.query<{ dataset_record_id: string }>(
+      sql`SELECT dataset_record_id FROM records
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${datasetId} AND archived_at IS NULL
+          AND external_id IS NOT NULL AND (length(external_id) > 251 OR external_id ~ '#[0-9]+$')
+          AND ${join(conditions, ' AND ')}
+        LIMIT 1`,
+    );
+    return row?.dataset_record_id ?? null;
   }
 
   /**
@@ -188,12 +201,13 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
             WHERE first.workspace_id = r.workspace_id AND first.dataset_record_id = r.dataset_record_id
               AND first.version = 1)) AS bytes,
           v.version IS NOT NULL AND NOT r.archived_during @> ${at} AS is_live,
-          coalesce(${join(selected, ' AND ')}, false) AS is_selected
+          coalesce(${join(selected, ' AND ')}, false) AS is_selected,
+          coalesce(CASE WHEN v.version IS NULL THEN r.external_id ELSE v.external_id END, r.dataset_record_id) AS case_id
         FROM (SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id,
                      unnest(${ids}::text[]) AS dataset_record_id OFFSET 0) keys
         JOIN records r USING (workspace_id, dataset_record_id)
         LEFT JOIN LATERAL (
-          SELECT version, bytes, tags, label, category FROM record_versions
+          SELECT version, bytes, tags, label, category, external_id FROM record_versions
           WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${at}
           ORDER BY revision DESC LIMIT 1
         ) v ON true
@@ -269,14 +283,39 @@ export const MAY_BE_IN_SNAPSHOT = raw(
   'e.dataset_version IS NULL AND e.dataset_revision >= r.created_revision AND NOT r.archived_during @> e.dataset_revision',
 );
 
-/** Conditions on a record `r` and one of its versions `v`. */
-const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =>
+/** Conditions on a record `r` and one of its versions `v`, or on tables of other names. */
+export const conditionsOf = (
+  { recordIds, tags, label, category }: CaseFilter,
+  record = 'r',
+  version = 'v',
+): Sql[] =>
   [
-    recordIds && sql`r.dataset_record_id = ANY (${recordIds}::text[])`,
-    tags && sql`v.tags @> ${tags}::text[]`,
-    label === undefined ? undefined : sql`v.label = ${label}`,
-    category === undefined ? undefined : sql`v.category = ${category}`,
+    recordIds && sql`${raw(record)}.dataset_record_id = ANY (${recordIds}::text[])`,
+    tags && sql`${raw(version)}.tags @> ${tags}::text[]`,
+    label === undefined ? undefined : sql`${raw(version)}.label = ${label}`,
+    category === undefined ? undefined : sql`${raw(version)}.category = ${category}`,
   ].flatMap((condition) => condition ?? []);
+
+/**
+ * Selects the records `r` that were live at a revision of their dataset, each with its version `v` at that revision.
+ *
+ * @param from the records to select from
+ */
+export const recordsAsOf = (
+  { workspaceId }: Scope,
+  datasetId: string,
+  revision: number,
+  from: Sql = sql`records r`,
+): Sql =>
+  sql`SELECT r.workspace_id, r.dataset_id, r.dataset_record_id, v.*
+    FROM ${from}
+    CROSS JOIN LATERAL (
+      SELECT version, input, expected, metadata, tags, label, category, external_id, bytes FROM record_versions
+      WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${revision}
+      ORDER BY revision DESC LIMIT 1
+    ) v
+    WHERE r.workspace_id = ${workspaceId} AND r.dataset_id = ${datasetId} AND r.created_revision <= ${revision}
+      AND NOT r.archived_during @> ${revision}::bigint`;
 
 /**
  * Returns the statement that reads live records by their external ids, joined with rows of all keys. If the keys were

@@ -9,8 +9,13 @@ import {
   encodeCursor,
   foreignCursor,
   type Page,
+  pageOf,
   PAGE_BYTES,
   PAGE_SIZE_DEFAULT,
+  type PageQueryDto,
+  type RowPage,
+  scanEnd,
+  toPage,
 } from '#platform/paging';
 import type { CaseFilter } from '../records/record.repository';
 import { caseBytes, CaseMaker, type CsvCase } from './csv/csv.case';
@@ -143,6 +148,15 @@ const PAGES_WAITING = 200;
 /** Number of cases that are read together when a whole file is read. */
 const CASES_AT_ONCE = 1_000;
 
+/** Which cases of a version a list has. */
+export interface CaseSelection {
+  filter: CaseFilter | null;
+  /** Filters cases by what the file does not say. Keeps their order. Absent: keeps all. */
+  keep?: ((cases: CsvCase[]) => Promise<CsvCase[]>) | undefined;
+  /** Counts all selected cases. */
+  count: () => Promise<number | null>;
+}
+
 /** Serves the bytes and the rows of CSV versions. */
 @Injectable()
 export class DatasetReadingService {
@@ -171,20 +185,18 @@ export class DatasetReadingService {
   countCases(
     scope: Scope,
     version: DatasetVersionRow,
-    { tags = [], caseIds }: CaseFilter,
+    filter: CaseFilter,
     signal: AbortSignal,
   ): Promise<number> {
-    const ids = caseIds && new Set(caseIds);
-    const matches = (one: CsvCase): boolean =>
-      (!ids || ids.has(one.case_id)) && tags.every((tag) => one.tags.includes(tag));
     return this.limiter.run(scope, signal, async () => {
+      const rows = filter.caseIds ? await this.rowsOf(scope, version, filter.caseIds) : null;
       let count = 0;
-      for (let from = 1; from <= version.row_count;) {
-        const cases = await this.page(scope, version, from, CASES_AT_ONCE, signal);
-        count += cases.filter(matches).length;
-        from += cases.length;
+      for (let after = 0; ;) {
+        const cases = await this.read(scope, version, { rows, after, limit: CASES_AT_ONCE }, signal);
+        if (cases.length === 0) return count;
+        count += cases.filter((one) => hasTags(one, filter)).length;
+        after = cases.at(-1)!.row;
       }
-      return count;
     });
   }
 
@@ -199,46 +211,94 @@ export class DatasetReadingService {
     query: DatasetCaseListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<DatasetCaseDto>> {
-    const before = rowsBefore(query);
     const version = await this.versions.find(scope, datasetId, number);
-    const limit = query.limit ?? PAGE_SIZE_DEFAULT;
-    const cases = await this.limiter.run(scope, signal, () =>
-      this.page(scope, version, before + 1, limit, signal),
-    );
-    const last = cases.at(-1)?.row;
-    return {
-      items: cases.map(toDatasetCaseDto),
-      page: {
-        limit,
-        offset: query.offset ?? 0,
-        total: query.total === false ? null : version.row_count,
-        next_cursor:
-          last !== undefined && last < version.row_count
-            ? encodeCursor({ sort: BY_ROW, key: null, id: String(last) })
-            : null,
-      },
-    };
+    const selection = { filter: null, count: () => Promise.resolve(version.row_count) };
+    return toPage(await this.select(scope, version, query, selection, signal), toDatasetCaseDto);
   }
 
-  /** Returns at most `limit` cases from row `from` on, and fewer once they fill a page. */
-  private page(
+  /**
+   * Returns a page of the selected cases of a version, in row order. It ends early at `PAGE_BYTES`, and at `scanEnd` if few
+   * cases match. Errors: those of `cases`.
+   */
+  async select(
     scope: Scope,
     version: DatasetVersionRow,
-    from: number,
-    limit: number,
+    query: PageQueryDto,
+    { filter, keep, count }: CaseSelection,
+    signal: AbortSignal,
+  ): Promise<RowPage<CsvCase>> {
+    checkStart(query);
+    const { cursor, offset = 0, limit = PAGE_SIZE_DEFAULT } = query;
+    const isWhole = filter === null && !keep;
+    const after = cursor === undefined ? (isWhole ? offset : 0) : rowOfCursor(cursor);
+    const place = { after, skip: isWhole || cursor !== undefined ? 0 : offset, limit };
+    const { cases, next } = await this.limiter.run(scope, signal, () =>
+      this.scan(scope, version, place, { filter, keep }, signal),
+    );
+    const nextCursor = next === null ? null : encodeCursor({ sort: BY_ROW, key: null, id: String(next) });
+    return pageOf(query, cases, nextCursor, count);
+  }
+
+  /** Reads batches of rows until the page is full. `next` is the row after which the next page continues, if there is one. */
+  private async scan(
+    scope: Scope,
+    version: DatasetVersionRow,
+    { after, skip, limit }: { after: number; skip: number; limit: number },
+    { filter, keep = (cases) => Promise.resolve(cases) }: Pick<CaseSelection, 'filter' | 'keep'>,
+    signal: AbortSignal,
+  ): Promise<{ cases: CsvCase[]; next: number | null }> {
+    const rows = filter?.caseIds ? await this.rowsOf(scope, version, filter.caseIds) : null;
+    const until = scanEnd({});
+    const cases: CsvCase[] = [];
+    let bytes = 0;
+    let left = skip;
+    let batch = limit === 0 ? 0 : limit + 1;
+    for (let last = after; ; batch = Math.min(2 * batch, CASES_AT_ONCE)) {
+      const read = await this.read(scope, version, { rows, after: last, limit: batch }, signal);
+      if (read.length === 0) return { cases, next: null };
+      for (const one of await keep(read.filter((row) => hasTags(row, filter)))) {
+        if (left-- > 0) continue;
+        const isFull = cases.length === limit || (cases.length > 0 && bytes + caseBytes(one) > PAGE_BYTES);
+        if (isFull) return { cases, next: cases.at(-1)!.row };
+        bytes += caseBytes(one);
+        cases.push(one);
+      }
+      last = read.at(-1)!.row;
+      if (left <= 0 && performance.now() > until) return { cases, next: last };
+    }
+  }
+
+  /** Returns the numbers of the rows with these case ids, in row order. */
+  private async rowsOf(
+    scope: Scope,
+    version: DatasetVersionRow,
+    caseIds: readonly string[],
+  ): Promise<number[]> {
+    const rows = await this.versions.existingCases(scope, version, caseIds);
+    return [...rows.values()].sort((a, b) => a - b);
+  }
+
+  /** Returns at most `limit` cases after a row, or those of the selected rows after it, and fewer once they fill a page. */
+  private read(
+    scope: Scope,
+    version: DatasetVersionRow,
+    { rows, after, limit }: { rows: readonly number[] | null; after: number; limit: number },
     signal: AbortSignal,
   ): Promise<CsvCase[]> {
-    const length = Math.max(0, Math.min(limit, version.row_count - from + 1));
-    const rows = Array.from({ length }, (_, index) => from + index);
-    return this.content.readRows(undefined, scope, version, rows, PAGE_BYTES, signal);
+    const length = Math.max(0, Math.min(limit, version.row_count - after));
+    const wanted = rows
+      ? rows.filter((row) => row > after).slice(0, limit)
+      : Array.from({ length }, (_, index) => after + 1 + index);
+    return this.content.readRows(undefined, scope, version, wanted, PAGE_BYTES, signal);
   }
 }
 
-/** Returns the number of rows before a page. Errors: 400 for a cursor of another list, or together with an offset. */
-function rowsBefore(query: DatasetCaseListQueryDto): number {
-  checkStart(query);
-  if (query.cursor === undefined) return query.offset ?? 0;
-  const { sort, key, id } = decodeCursor(query.cursor);
+const hasTags = ({ tags }: CsvCase, filter: CaseFilter | null): boolean =>
+  (filter?.tags ?? []).every((tag) => tags.includes(tag));
+
+/** Returns the row of a cursor. Errors: 400 for a cursor of another list. */
+function rowOfCursor(cursor: string): number {
+  const { sort, key, id } = decodeCursor(cursor);
   if (sort !== BY_ROW || key !== null || !/^[1-9]\d{0,8}$/.test(id)) throw foreignCursor();
   return Number(id);
 }

@@ -117,13 +117,13 @@ export class DatasetVersionRepository {
 
   /** Returns the ids that are cases of a version, each with its row number. */
   async existingCases(
-    tx: Tx,
+    on: SqlExecutor | undefined,
     scope: Scope,
     datasetId: string,
     number: number,
     ids: readonly string[],
   ): Promise<Map<string, number>> {
-    const version = await this.find(scope, datasetId, number, tx);
+    const version = await this.find(scope, datasetId, number, on);
     if (!version) return new Map();
     const { content_id, row_count } = version;
     if (version.case_id_column === null) {
@@ -131,7 +131,7 @@ export class DatasetVersionRepository {
       return new Map(rowNumbers.map((id) => [id, Number(id)]));
     }
     // OFFSET 0 forces a lookup of each id, even in a file that is newer than the statistics.
-    const rows = await tx.query<{ case_id: string; row_number: number }>(
+    const rows = await (on ?? this.database).query<{ case_id: string; row_number: number }>(
       sql`SELECT case_id, row_number
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, ${content_id}::bigint AS content_id, case_id
               FROM unnest(${ids}::text[]) AS ids(case_id) OFFSET 0) keys

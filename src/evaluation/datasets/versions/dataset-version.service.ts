@@ -144,6 +144,15 @@ export class DatasetVersionService {
     return orNotFound(await this.versions.find(scope, datasetId, version), 'dataset version', version);
   }
 
+  /** See `DatasetVersionRepository.existingCases`. */
+  existingCases(
+    scope: Scope,
+    { dataset_id, version }: DatasetVersionRow,
+    ids: readonly string[],
+  ): Promise<Map<string, number>> {
+    return this.versions.existingCases(undefined, scope, dataset_id, version, ids);
+  }
+
   /**
    * Deletes a version with its file. Its number is never used again. Errors: 404; 409 for an archived dataset, and if
    * experiments pin the version, unless `force` is set.

@@ -104,6 +104,9 @@ export class ComparedExperimentDto {
   /** Number of cases that the dataset has for the experiment; null without a dataset. */
   @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
   expected_case_count!: number | null;
+  /** How often each case is run. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  trials!: number;
   /** Whether the experiment has more results than are compared. */
   is_truncated!: boolean;
 }

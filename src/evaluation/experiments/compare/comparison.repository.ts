@@ -22,6 +22,8 @@ export interface ComparedExperiment {
   dataset_id: string | null;
   dataset_version: number | null;
   expected_case_count: number | null;
+  /** How often each case is run. */
+  trials: number;
   /** Whether people's scores may count for its results. */
   has_people: boolean;
   /** Changed by every change of the experiment, and by every erasure of one of its results. */
@@ -129,7 +131,7 @@ export class ComparisonRepository {
         'comparison.find',
         sql`
           SELECT experiment_id, e.name, experiment_name, experiment_status, e.generation, baseline_experiment_id, e.dataset_id,
-                 dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id,
+                 dataset_version, expected_case_count, trials, d.baselines ->> e.name AS promoted_baseline_id,
                  ${hasPeople(workspaceId, { ofResults: false })} OR EXISTS (
                    SELECT FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id
                      AND s.source = 'human' AND s.superseded_at IS NULL) AS has_people,

@@ -90,7 +90,7 @@ export class SideReader {
     scoredVersions: readonly ScoredVersion[],
   ): Promise<SideScores> {
     const { tx, scope, signal, comparisons } = this;
-    const { experiment_id: id, expected_case_count } = experiment;
+    const { experiment_id: id, expected_case_count, trials } = experiment;
     const { allowMismatch, requested } = this.selection;
     const batches: ResultBatch[] = [];
     signal.throwIfAborted();
@@ -116,6 +116,7 @@ export class SideReader {
       scores: new Float64Array(scorers.length * count).fill(NaN),
       nulls: new Uint8Array(scorers.length * count),
       judges: new Int32Array(scorers.length * count),
+      trials,
       // without a dataset, every case with a result is expected
       areExpected:
         expected_case_count === null

@@ -17,7 +17,7 @@ import type { CreateExperimentDto, DatasetFilterDto } from './experiment.dto';
 export const SNAPSHOT_RECORDS_MAX = 10_000;
 
 /** The members of a new experiment that name its cases. */
-type CaseSource = Pick<CreateExperimentDto, 'dataset_id' | 'dataset_version' | 'dataset_filter'>;
+type CaseSource = Pick<CreateExperimentDto, 'dataset_id' | 'dataset_version' | 'dataset_filter' | 'trials'>;
 
 /** Finds the cases of a dataset that back a new experiment. */
 @Injectable()
@@ -63,7 +63,7 @@ export class ExperimentCases {
 
   /**
    * Counts the cases that back a new experiment. Errors: 400 for a filter that matches none, for more records than a
-   * snapshot holds, for an id that is not a case of the pinned CSV version, and for a missing `dataset_version` if the
+   * snapshot holds, for case ids that trials cannot extend, for an id that is not a case of the pinned CSV version, and for a missing `dataset_version` if the
    * dataset only has CSV versions; 404 naming an unknown record.
    *
    * @param inFile the result of `countInFile`
@@ -72,15 +72,31 @@ export class ExperimentCases {
     tx: Tx,
     scope: Scope,
     dataset: DatasetEntity,
-    { dataset_version: number = null, dataset_filter }: CaseSource,
+    { dataset_version: number = null, dataset_filter, trials }: CaseSource,
     inFile: number | null,
   ): Promise<number> {
-    if (number === null) return this.countRecords(tx, scope, dataset, toFilter(dataset_filter));
+    if (number === null) {
+      const filter = toFilter(dataset_filter);
+      const count = await this.countRecords(tx, scope, dataset, filter);
+      if ((trials ?? 1) > 1) await this.checkTrialIds(tx, scope, dataset.dataset_id, filter ?? {});
+      return count;
+    }
     const version = await this.versions.find(scope, dataset.dataset_id, number, tx);
     if (!version) throw unknownVersion(number);
     await this.checkCaseIds(tx, scope, dataset.dataset_id, number, dataset_filter?.case_ids ?? []);
     if (inFile === 0) throw matchesNone();
     return inFile ?? version.row_count;
+  }
+
+  /** Checks that the results of all cases can have the ids of trials. */
+  private async checkTrialIds(tx: Tx, scope: Scope, datasetId: string, filter: CaseFilter): Promise<void> {
+    const unfit = await this.records.findUnfitForTrials(tx, scope, datasetId, filter);
+    if (!unfit) return;
+    throw problem.invalidField(
+      '/trials',
+      `must be 1, because the external_id of the record ${unfit} is longer than 251 characters or ends in # and digits, ` +
+        'as the ids of trials do. Change the external_id, or exclude the record with dataset_filter',
+    );
   }
 
   private async checkCaseIds(
@@ -161,7 +177,7 @@ const unknownVersion = (number: number) =>
 const matchesNone = () => problem.invalidField('/dataset_filter', 'matches no case of the dataset');
 
 /** Checks the rules between the members of a request. Needs no database access. Errors: 400. */
-export function checkCaseSource({ dataset_id, dataset_version, dataset_filter }: CaseSource): void {
+export function checkCaseSource({ dataset_id, dataset_version, dataset_filter, trials }: CaseSource): void {
   const errors: FieldError[] = [];
   const isSet = (value: unknown): boolean => value !== undefined && value !== null;
   if (!isSet(dataset_id)) {
@@ -169,6 +185,13 @@ export function checkCaseSource({ dataset_id, dataset_version, dataset_filter }:
       errors.push({ pointer: '/dataset_version', detail: 'requires dataset_id' });
     }
     if (isSet(dataset_filter)) errors.push({ pointer: '/dataset_filter', detail: 'requires dataset_id' });
+  }
+  if (isSet(dataset_version) && (trials ?? 1) > 1) {
+    errors.push({
+      pointer: '/trials',
+      detail:
+        'must be 1 with dataset_version, because each row of a CSV version is one case. Import the file as records, and omit dataset_version',
+    });
   }
   const misplaced = isSet(dataset_version)
     ? (['label', 'category', 'dataset_record_ids'] as const)

@@ -47,11 +47,11 @@ export class ExperimentFinalizer {
   private async summarize(
     tx: Tx,
     scope: Scope,
-    { experiment_id: experimentId, expected_case_count }: ExperimentEntity,
+    { experiment_id: experimentId, expected_case_count, trials }: ExperimentEntity,
   ): Promise<RawJson> {
     const { case_count, ...counts } = await this.summaries.countCovered(tx, scope, experimentId);
-    const hasTrials = case_count < counts.result_count;
-    const all = await this.summaries.summarize(tx, scope, experimentId, { hasTrials });
+    const isOneEach = trials === 1 && case_count === counts.result_count;
+    const all = await this.summaries.summarize(tx, scope, experimentId, isOneEach ? null : trials);
     const scorers = all.slice(0, SUMMARY_SCORERS_MAX);
     const means = scorers.flatMap(({ scorer, mean, count }) =>
       mean === null ? [] : { scorer, mean, count },

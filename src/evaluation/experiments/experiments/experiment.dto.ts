@@ -73,6 +73,9 @@ class ExperimentMembersDto {
 /** Maximum number of ids in a filter. */
 const FILTER_IDS_MAX = 10_000;
 
+/** Maximum number of trials of a case. */
+export const TRIALS_MAX = 100;
+
 /** Selects part of a dataset. All conditions must match. With `dataset_version`, only `tags` and `case_ids` are allowed. */
 export class DatasetFilterDto {
   /** Cases with all of these tags. */
@@ -139,6 +142,21 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   dataset_filter?: DatasetFilterDto | null;
 
   /**
+   * How often each case is run. If it is more than 1, the results of a case have the ids `<case>#1`, `<case>#2` and so on; 400
+   * with `dataset_version`, and for a case id that is longer than 251 characters or ends in `#` and digits.
+   */
+  @IsOptional()
+  @IsWholeNumber({
+    minimum: 1,
+    maximum: TRIALS_MAX,
+    format: 'int32',
+    nullable: true,
+    required: false,
+    default: 1,
+  })
+  trials?: number | null;
+
+  /**
    * Your own key for the experiment, such as a commit id, unique among the experiments with the same `name` and
    * `experiment_name` that are neither failed nor archived. A second request with the key returns 409 or, with `resume`, the
    * existing experiment.
@@ -153,7 +171,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   /**
    * Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or
    * without a key the running one with the same `name`, `experiment_name` and dataset. Returns 409 if the body has a
-   * dataset, dataset version, dataset filter, subject or config that the experiment does not have; omitted members are not
+   * dataset, dataset version, dataset filter, number of trials, subject or config that the experiment does not have; omitted members are not
    * compared, and other members do not change the experiment.
    */
   @IsOptional()
@@ -210,6 +228,12 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   dataset_filter?: DatasetFilterDto | null;
 
   /** Must be the current value (422 `immutable_field`). */
+  @IsOptional()
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
+  @IsInt()
+  trials?: number | null;
+
+  /** Must be the current value (422 `immutable_field`). */
   @IsNullableText()
   run_key?: string | null;
 
@@ -250,7 +274,7 @@ export class ScorerReferenceDto {
 
 /** Numbers of cases that a scorer covers. */
 export class ScorerCoverageDto {
-  /** Cases with a score. Each trial of a case needs a score or a deliberate null. */
+  /** Cases with a score. Each of the experiment's `trials` of a case needs a score or a deliberate null. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
   /** Cases with a deliberate null. Results with an error do not count. */
@@ -345,6 +369,12 @@ export class ExperimentDto extends StampsDto {
   /** Number of cases of the dataset that the experiment covers; null without a dataset. */
   @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
   expected_case_count!: number | null;
+  /** How often each case is run. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, maximum: TRIALS_MAX })
+  trials!: number;
+  /** Number of results that complete the experiment: `expected_case_count` times `trials`. */
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  expected_result_count!: number | null;
   run_key!: string | null;
   /** Null until metrics are written or the experiment is finalized. */
   summary!: ExperimentSummaryDto | null;
@@ -375,6 +405,7 @@ export class ExperimentPageDto extends PageOf(ExperimentDto) {}
 
 /** Returns the view of an experiment. The rows of a list lack the records of their snapshots. */
 export const toExperimentDto = viewOf(ExperimentDto, (row: ExperimentEntity) => ({
+  expected_result_count: row.expected_case_count && row.expected_case_count * row.trials,
   summary: summaryOf(row),
   dataset_snapshot: snapshotOf(row),
 }));

@@ -53,6 +53,10 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('integer', { nullable: true })
   expected_case_count!: number | null;
 
+  /** How often each case is run. */
+  @Column('integer')
+  trials!: number;
+
   /** The client's key of the run, such as a commit id. */
   @Column('text', { nullable: true })
   run_key!: string | null;
@@ -126,4 +130,5 @@ export type ExperimentState = Pick<
   | 'dataset_erased'
   | 'dataset_revision'
   | 'dataset_filter'
+  | 'trials'
 >;

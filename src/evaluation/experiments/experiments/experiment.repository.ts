@@ -9,7 +9,7 @@ import { ExperimentEntity } from './experiment.entity';
 import type { ExperimentSearchDto } from './experiment-query.dto';
 
 const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description, config, config_pairs, dataset_id,
-  dataset_version, dataset_revision, dataset_filter, dataset_erased, records_erased, expected_case_count, run_key,
+  dataset_version, dataset_revision, dataset_filter, dataset_erased, records_erased, expected_case_count, trials, run_key,
   baseline_experiment_id, baseline_erased, subject_kind, subject_id, context_manifest,
   experiment_status, metrics, error, summary, dataset_snapshot, tags, metadata, finalized_at, generation, created_at,
   updated_at, created_by, archived_at`;

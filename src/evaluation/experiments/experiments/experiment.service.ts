@@ -36,7 +36,7 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   erasure: 'experiment',
   id: 'experiment_id',
   generation: 'generation',
-  immutable: ['experiment_id', 'dataset_id', 'dataset_version', 'run_key'],
+  immutable: ['experiment_id', 'dataset_id', 'dataset_version', 'trials', 'run_key'],
   auditedFields: [
     'name',
     'experiment_name',
@@ -253,7 +253,7 @@ function checkSubject(kind: string | null, id: string | null): void {
 }
 
 /** Members whose values must be the same to resume an experiment. */
-const RESUMED_SCALARS = ['dataset_id', 'dataset_version', 'subject_kind', 'subject_id'] as const;
+const RESUMED_SCALARS = ['dataset_id', 'dataset_version', 'trials', 'subject_kind', 'subject_id'] as const;
 const RESUMED_DOCUMENTS = ['dataset_filter', 'config'] as const;
 
 /** Returns a filter as it is stored, without the members that are null. */
@@ -284,6 +284,7 @@ function newRow(
     dataset_erased: false,
     records_erased: false,
     expected_case_count: null,
+    trials: dto.trials ?? 1,
     run_key: dto.run_key ?? null,
     baseline_experiment_id: dto.baseline_experiment_id ?? null,
     baseline_erased: false,

@@ -25,9 +25,9 @@ export interface ScorerSummary extends ScorerMean {
   /** The scorer and its version, by the newest result that names them. Null if none does. */
   scorer_id: string | null;
   scorer_version: number | null;
-  /** Cases whose results all have a score or a deliberate null, at least one of them a score. */
+  /** Cases whose trials are complete and all have a score or a deliberate null, at least one of them a score. */
   scored_count: number;
-  /** Cases whose results all have a deliberate null: a null without an error. */
+  /** Cases whose trials are complete and all have a deliberate null: a null without an error. */
   null_count: number;
 }
 
@@ -102,13 +102,13 @@ export class SummaryRepository {
   /**
    * Sums up the current scores of the results that a summary covers. With a dataset, only the dataset's cases count as cases.
    *
-   * @param hasTrials whether several results have the same case
+   * @param trials number of results that complete a case; null if each case has one
    */
   async summarize(
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
-    { hasTrials }: { hasTrials: boolean },
+    trials: number | null,
   ): Promise<ScorerSummary[]> {
     const upTo = sql`(SELECT max(result_id) FROM covered_result)`;
     const scores = sql`SELECT * FROM (${currentScores(workspaceId, { experimentId, upTo })}) current
@@ -128,9 +128,10 @@ export class SummaryRepository {
           )}) summary ORDER BY scorer`,
       ),
     );
-    const cases = hasTrials ? await countCases(tx, sql`${covered} `, scores) : new Map<string, CaseCounts>();
+    const cases = trials === null ? null : await countCases(tx, covered, scores, trials);
     await tx.query('SET LOCAL enable_nestloop = on');
-    return summaries.map((one) => ({ ...one, ...cases.get(one.scorer) }));
+    const noCases = { scored_count: 0, null_count: 0 };
+    return summaries.map((one) => ({ ...one, ...(cases && (cases.get(one.scorer) ?? noCases)) }));
   }
 
   /** Whether there are more results than a summary covers. */
@@ -159,18 +160,29 @@ export class SummaryRepository {
 
 type CaseCounts = Pick<ScorerSummary, 'scored_count' | 'null_count'>;
 
-/** Counts the cases that each scorer covers, if trials share cases: each trial has a score or a deliberate null. */
-async function countCases(on: SqlExecutor, covered: Sql, scores: Sql): Promise<Map<string, CaseCounts>> {
+/**
+ * Counts the cases that each scorer covers, if trials share cases: each result has a score or a deliberate null.
+ *
+ * @param trials number of results that complete a case; a case may have more
+ */
+async function countCases(
+  on: SqlExecutor,
+  covered: Sql,
+  scores: Sql,
+  trials: number,
+): Promise<Map<string, CaseCounts>> {
   const rows = await on.query<CaseCounts & { scorer: string }>(
-    sql`${covered}, trials AS (SELECT case_key, count(*) AS trials FROM covered_result GROUP BY case_key),
+    sql`${covered}, whole_case AS (
+        SELECT case_key, count(*) AS results FROM covered_result GROUP BY case_key HAVING count(*) >= ${trials}
+      ),
       scored_case AS (
         SELECT scorer_name, case_key, bool_or(score IS NOT NULL) AS is_scored,
                count(*) FILTER (WHERE score IS NOT NULL OR NOT has_error) AS covered
         FROM (${scores}) score WHERE is_counted GROUP BY scorer_name, case_key
       )
-      SELECT scorer_name AS scorer, count(*) FILTER (WHERE is_scored AND covered = trials) AS scored_count,
-             count(*) FILTER (WHERE NOT is_scored AND covered = trials) AS null_count
-      FROM scored_case JOIN trials USING (case_key) GROUP BY scorer_name`,
+      SELECT scorer_name AS scorer, count(*) FILTER (WHERE is_scored AND covered = results) AS scored_count,
+             count(*) FILTER (WHERE NOT is_scored AND covered = results) AS null_count
+      FROM scored_case JOIN whole_case USING (case_key) GROUP BY scorer_name`,
   );
   return new Map(rows.map(({ scorer, ...counts }) => [scorer, counts]));
 }

@@ -1,5 +1,6 @@
-import type { GateMeasures, Interval, RunMeasures, ScoreTotals } from '../../statistics';
+import type { GateMeasures, Interval, PassRates, PassRule, RunMeasures, ScoreTotals } from '../../statistics';
 import { UNIT } from '../compare/comparison.dto';
+import { THRESHOLD } from '../trials/experiment-trial.dto';
 import { formatNumber } from './gate-report';
 import {
   type CheckKind,
@@ -7,6 +8,8 @@ import {
   type GateCheckDto,
   type GateRuleDto,
   isUpperBound,
+  PASS_KINDS,
+  type PassBoundDto,
   RUN_KINDS,
   type RunKind,
 } from './gate.dto';
@@ -48,12 +51,18 @@ export interface GateContext {
   requiresBaseline: boolean;
 }
 
-export const isSet = (bound: number | null | undefined): bound is number =>
+export const isSet = <Bound>(bound: Bound | null | undefined): bound is Bound =>
   bound !== null && bound !== undefined;
 
 /** Tells whether a rule compares with a baseline. */
 export const needsBaseline = (rule: GateRuleDto): boolean =>
   [rule.max_regression, rule.max_regressed_cases, rule.max_case_regression].some(isSet);
+
+const toPassRule = ({ k, threshold }: PassBoundDto): PassRule => ({ k, threshold: threshold ?? THRESHOLD });
+
+/** Returns the pass rates that a rule needs. */
+export const passesOf = (rule: GateRuleDto): PassRule[] =>
+  PASS_KINDS.flatMap((kind) => (isSet(rule[kind]) ? toPassRule(rule[kind]) : []));
 
 /** What the checks of a rule are about. */
 export interface Measured {
@@ -185,12 +194,28 @@ class RuleChecks {
     add('min_count', rule.min_count, { estimate: count });
     add('max_regressed_cases', rule.max_regressed_cases, { estimate: measured.regressedCases });
     add('max_case_regression', minus(rule.max_case_regression), { estimate: measured.worstDifference });
+    for (const kind of PASS_KINDS) {
+      const rates = this.ratesOf(kind);
+      if (!rates) continue;
+      const { value: estimate, interval } = kind === 'min_pass_at_k' ? rates.passAtK : rates.passHatK;
+      // errors alone say nothing about a scorer, whose name may be misspelt
+      add(kind, rule[kind]!.value, { estimate: count > 0 ? estimate : null, interval, confident });
+    }
     if (this.minCoverage > 0) {
       add('min_coverage', this.minCoverage, {
         estimate: shareOf(measured.candidate, measured.expectedCases),
       });
     }
     return checks;
+  }
+
+  /** Returns the pass rates of a check. Null for a check that is not about any. */
+  private ratesOf(kind: CheckKind): PassRates | null {
+    if (kind !== 'min_pass_at_k' && kind !== 'min_pass_hat_k') return null;
+    const bound = this.rule[kind];
+    if (!isSet(bound)) return null;
+    const { k, threshold } = toPassRule(bound);
+    return this.measured.passes.find((one) => one.k === k && one.threshold === threshold)!;
   }
 
   private check(kind: CheckKind, bound: number, value: Value): GateCheckDto {
@@ -284,14 +309,14 @@ class RuleChecks {
     if (kind === 'min_count') {
       return `${cases} ${candidate.count === 1 ? 'has' : 'have'} a score by this scorer; ${required} ${bound === 1 ? 'is' : 'are'} required.`;
     }
-    if (candidate.count === 0) {
-      return `The experiment has no scores by this scorer; a mean of ${required} is required. Check the scorer's name.`;
-    }
     const missed = passed ? null : bound;
+    const rates = this.ratesOf(kind);
+    if (candidate.count === 0) {
+      return `The experiment has no scores by this scorer; a ${rates ? 'value' : 'mean'} of ${required} is required. Check the scorer's name.`;
+    }
+    if (rates) return passReason(value, rates, required, missed);
     const mean = `The mean of ${cases} is ${formatNumber(estimate, missed)}`;
-    if (!confident) return `${mean}; ${required} is required.`;
-    if (actual === null) return `${mean}, but ${NO_INTERVAL}; ${required} is required.`;
-    return `${mean} (at least ${formatNumber(actual, missed)} with 95% confidence); ${required} is required.`;
+    return `${mean}${confidenceOf({ confident, actual }, missed)}; ${required} is required.`;
   }
 
   /** Returns the reason of a check that compares with the baseline. */
@@ -319,6 +344,35 @@ class RuleChecks {
     if (actual === null) return `${mean} (${cases}), but ${NO_INTERVAL}; ${allowed}.`;
     return `${mean} (${cases}; ${formatLowest(actual, missed)} with 95% confidence); ${allowed}.`;
   }
+}
+
+/** Returns the reason of a check of a pass rate. */
+function passReason(
+  value: CheckedValue,
+  { k, threshold, caseCount, leftOutCount }: PassRates,
+  required: string,
+  missed: number | null,
+): string {
+  const name = value.kind === 'min_pass_at_k' ? `pass@${k}` : `pass^${k}`;
+  const trials = k === 1 ? '1 trial' : `${k} trials`;
+  if (caseCount === 0) {
+    return `No case has ${trials} with a score by this scorer or an error, so ${name} is unknown; ${required} is required.`;
+  }
+  const passing = threshold === THRESHOLD ? '' : ` by scores of at least ${threshold}`;
+  const others =
+    leftOutCount === 0 ? '' : `, without ${pluralize(leftOutCount, 'case')} with fewer than ${trials}`;
+  const estimate = `${name} of ${pluralize(caseCount, 'case')}${passing} is ${formatNumber(value.estimate, missed)}`;
+  return `${estimate}${confidenceOf(value, missed)}${others}; ${required} is required.`;
+}
+
+/** Returns what follows a value of which the lower end of the interval counts. */
+function confidenceOf(
+  { confident, actual }: Pick<CheckedValue, 'confident' | 'actual'>,
+  missed: number | null,
+): string {
+  if (!confident) return '';
+  if (actual === null) return `, but ${NO_INTERVAL}`;
+  return ` (at least ${formatNumber(actual, missed)} with 95% confidence)`;
 }
 
 const NO_INTERVAL = 'there are too few cases for a confidence interval';

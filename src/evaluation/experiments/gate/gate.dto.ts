@@ -15,7 +15,9 @@ import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import type { IntervalDto } from '../../statistics';
 import { IsUnit, type UNIT } from '../compare/comparison.dto';
 import type { CoverageDto } from '../experiments/experiment.dto';
+import { TRIALS_MAX } from '../experiments/experiment.dto';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
+import { THRESHOLD } from '../trials/experiment-trial.dto';
 import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 
 export const RULES_MAX = 100;
@@ -23,6 +25,25 @@ export const RULES_MAX = 100;
 /** Declares a number of results, which may be absent or null. */
 const IsResultCount = (minimum: number) =>
   IsWholeNumber({ minimum, maximum: SUMMARY_RESULTS_MAX, format: 'int32', nullable: true, required: false });
+
+/** A bound on pass@k or pass^k. */
+export class PassBoundDto {
+  /** The number of trials. */
+  @IsWholeNumber({ minimum: 1, maximum: TRIALS_MAX, format: 'int32' })
+  k!: number;
+
+  /** The lowest value that passes. */
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  value!: number;
+
+  /** The lowest score of a trial that passes. */
+  @ApiProperty({ required: false, type: 'number', nullable: true, default: THRESHOLD })
+  @IsOptional()
+  @IsNumber()
+  threshold?: number | null;
+}
 
 /** A rule with at least one bound. Each bound is a check. Bounds on scores need a `scorer`. */
 export class GateRuleDto {
@@ -69,9 +90,19 @@ export class GateRuleDto {
   @Min(0)
   max_case_regression?: number | null;
 
+  /** Minimum probability that at least one of `k` trials passes (pass@k), as the mean over the cases with `k` trials. */
+  @IsOptional()
+  @Nested(() => PassBoundDto)
+  min_pass_at_k?: PassBoundDto | null;
+
+  /** Minimum probability that all of `k` trials pass (pass^k), as the mean over the cases with `k` trials. */
+  @IsOptional()
+  @Nested(() => PassBoundDto)
+  min_pass_hat_k?: PassBoundDto | null;
+
   /**
-   * Maximum share of the expected cases that ended in an error, each with the share of its trials. A case without a result
-   * counts as an error.
+   * Maximum share of the expected cases that ended in an error, each with the share of its trials. A case or a trial without
+   * a result counts as an error.
    */
   @IsOptional()
   @IsNumber()
@@ -95,8 +126,8 @@ export class GateRuleDto {
   max_mean_cost_usd?: number | null;
 
   /**
-   * Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean` and
-   * `max_regression`.
+   * Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean`, `max_regression`,
+   * `min_pass_at_k` and `min_pass_hat_k`.
    */
   @IsOptional()
   @IsBoolean()
@@ -149,11 +180,17 @@ export const CHECK_KINDS = [
   'min_coverage',
   'max_regressed_cases',
   'max_case_regression',
+  'min_pass_at_k',
+  'min_pass_hat_k',
   'max_error_rate',
   'max_p95_duration_ms',
   'max_mean_cost_usd',
 ] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
+
+/** The bounds on trials that pass. */
+export const PASS_KINDS = ['min_pass_at_k', 'min_pass_hat_k'] as const;
+export type PassKind = (typeof PASS_KINDS)[number];
 
 /** The bounds that are not about scores. */
 export const RUN_KINDS = ['max_error_rate', 'max_p95_duration_ms', 'max_mean_cost_usd'] as const;

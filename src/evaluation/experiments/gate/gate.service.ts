@@ -16,7 +16,7 @@ import {
   type ScoreTotals,
 } from '../../statistics';
 import { ExperimentRepository } from '../experiments/experiment.repository';
-import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
+import { checksOf, isSet, type MeasuredScorer, needsBaseline, passesOf } from './gate-checks';
 import {
   CHECK_KINDS,
   type GateDto,
@@ -129,6 +129,7 @@ export class GateService {
         meanInterval: confident.some((rule) => isSet(rule.min_mean)),
         difference: own.some(needsBaseline),
         differenceInterval: confident.some((rule) => isSet(rule.max_regression)),
+        passes: own.flatMap((rule) => passesOf(rule)),
       };
     });
     const baseline = needed.some((one) => one.difference) ? pair.baseline : null;
@@ -156,7 +157,9 @@ export class GateService {
         },
         changed: read.changed,
         needed,
-        run: needsRun ? { expectedCases, hasErrors, durations, costs } : null,
+        hasErrors,
+        expectedCases: pair.candidate.expected_case_count,
+        run: needsRun ? { expectedCases, durations, costs } : null,
       });
       return toMeasured({ candidate: pair.candidate, baseline }, read, output, minComparable);
     });
@@ -195,7 +198,7 @@ function toMeasured(
           baseline: read.baseline?.lateCounts[i] ?? 0,
         },
         expectedCases: expected(candidate, read.candidate),
-        hasTrials: read.candidate.caseCount < read.candidate.resultIds.length,
+        hasTrials: candidate.trials > 1 || read.candidate.caseCount < read.candidate.resultIds.length,
         isTruncated: read.candidate.isTruncated,
         baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
       };

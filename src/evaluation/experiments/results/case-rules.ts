@@ -28,6 +28,8 @@ export interface CaseReferences {
   filter: CaseFilter;
   /** The case ids of that part. Null for all. */
   selectedCaseIds: ReadonlySet<string> | null;
+  /** How often each case is run. */
+  trials: number;
   /** The records that exist, as they stood in the experiment's snapshot. */
   records: ReadonlyMap<string, RecordAsOf>;
   /** The scorers that exist, with their current version. */
@@ -77,6 +79,7 @@ export class CaseRules {
       csvCases: csvRows ? await this.csvCases(tx, scope, experiment, csvRows, results, filter) : new Map(),
       filter,
       selectedCaseIds: filter.caseIds ? new Set(filter.caseIds) : null,
+      trials: experiment.trials,
       records:
         recordIds.size > 0 && !isCsvBacked
           ? await this.records.versionsAsOf(tx, scope, dataset_id, dataset_revision, [...recordIds], filter)
@@ -127,6 +130,7 @@ const omitsValues = (result: ResultFieldsDto): boolean =>
  * - 400 for a missing `dataset_record_id` if records back the experiment.
  * - 400 for a `case_id` that the pinned CSV version does not have, and for a record or trial if a CSV version is pinned.
  * - 400 for a case outside the part of the dataset that backs the experiment.
+ * - 400 for a result that does not say which trial of which case it is, if cases have several.
  * - 400 for an unknown version of a scorer.
  */
 export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
@@ -144,7 +148,33 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
   if (references.isRecordBacked && !references.records.get(recordId!)!.is_selected) {
     throw problem.invalidField('/dataset_record_id', OUTSIDE);
   }
+  if (references.trials > 1) checkTrial(references, result);
   checkScorers(references.scorerVersions, result.scores);
+}
+
+/** The id of a trial's result: the id of its case, and the number of the trial. */
+const TRIAL_ID = /^(.+)#([1-9]\d*)$/s;
+
+/** Returns the case of which a result is a trial by its `case_id`, or null if it is no trial from 1 to `trials`. */
+export function caseOfTrial({ trials }: Pick<CaseReferences, 'trials'>, caseId: string): string | null {
+  const [, ofCase, trial] = TRIAL_ID.exec(caseId) ?? [];
+  return ofCase !== undefined && Number(trial) <= trials ? ofCase : null;
+}
+
+/** Requires the id of a trial. Without a dataset, the members that group trials name the case, too. */
+function checkTrial(references: CaseReferences, result: ResultFieldsDto): void {
+  const { isRecordBacked, records, trials } = references;
+  const ofCase = caseOfTrial(references, result.case_id);
+  const named = isRecordBacked ? records.get(result.dataset_record_id!)!.case_id : null;
+  if (ofCase !== null && (named === null || ofCase === named)) return;
+  if (named === null && (result.dataset_record_id ?? result.trial_group ?? null) !== null) return;
+  const reason = `because the experiment runs each case ${trials} times`;
+  throw problem.invalidField(
+    '/case_id',
+    named === null
+      ? `must be the id of the case, # and a trial from 1 to ${trials}, such as "q1#1", ${reason}. Or set trial_group to the id of the case`
+      : `must be ${JSON.stringify(`${named.slice(0, 64)}#1`)} or another trial up to ${trials}: the id of the record's case, # and the trial, ${reason}`,
+  );
 }
 
 const OUTSIDE = 'must be a case within the dataset_filter of the experiment';

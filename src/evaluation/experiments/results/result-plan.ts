@@ -3,7 +3,7 @@ import { newId } from '#platform/ids';
 import { RawJson, toRawJsonOrNull } from '#platform/json';
 import { Problem } from '#platform/problem';
 import { checkItem, repeatedItem } from '../../../resources';
-import { type CaseReferences, checkCase, valueLimiter } from './case-rules';
+import { type CaseReferences, caseOfTrial, checkCase, valueLimiter } from './case-rules';
 import type { ResultFieldsDto } from './result.dto';
 import type { NewResultRow } from './result.repository';
 import { readScores, type SentScore } from '../../scores';
@@ -58,7 +58,7 @@ function newResult(
     trace_id: dto.trace_id ?? null,
     session_id: dto.session_id ?? null,
     duration_ms: dto.duration_ms ?? null,
-    trial_group: dto.trial_group ?? null,
+    trial_group: dto.trial_group ?? trialGroupOf(dto, references),
     trial_index: dto.trial_index ?? null,
     version: 1,
     generation: 1,
@@ -73,5 +73,9 @@ function newResult(
   };
   return { row, scores: readScores(dto.scores) };
 }
+
+/** Returns the case of a trial that neither a record nor a group names. */
+const trialGroupOf = (dto: ResultFieldsDto, references: CaseReferences): string | null =>
+  references.trials > 1 && !dto.dataset_record_id ? caseOfTrial(references, dto.case_id) : null;
 
 const EMPTY_OBJECT = new RawJson('{}');

@@ -39,7 +39,10 @@ const FROM_CASE =
 /** The result of one case, to create alone or in bulk. */
 @ReadOnlyMembersOf(() => ResultDto)
 export class ResultFieldsDto {
-  /** Unique within the experiment. If the experiment pins a CSV version, it must be one of its case ids (400). */
+  /**
+   * Unique within the experiment. If the experiment pins a CSV version, it must be one of its case ids; with several `trials`,
+   * the id of its case, `#` and the trial from 1 (400).
+   */
   @IsText(CASE_ID_MAX)
   case_id!: string;
 
@@ -98,8 +101,8 @@ export class ResultFieldsDto {
   duration_ms?: number | null;
 
   /**
-   * Shared by repeated trials of one case, each of which has its own `case_id`. Returns 400 if the experiment pins a CSV
-   * version.
+   * Shared by repeated trials of one case, each of which has its own `case_id`; taken from `<case>#<n>` if an experiment with
+   * several `trials` has no dataset. Returns 400 if the experiment pins a CSV version.
    */
   @IsNullableText(255)
   trial_group?: string | null;

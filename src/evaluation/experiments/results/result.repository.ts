@@ -79,7 +79,7 @@ export class ResultRepository {
       tx,
       'result.lock-experiment',
       sql`SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision,
-            dataset_filter, dataset_erased
+            dataset_filter, dataset_erased, trials
           FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE`,
     );
   }

@@ -8,6 +8,7 @@ const columnsWith = (scores: number[], judges: number[]) => ({
   scores: Float64Array.from(scores),
   nulls: new Uint8Array(scores.length),
   areExpected: new Uint8Array(scores.length).fill(1),
+  trials: 1,
   judges: Int32Array.from(judges),
 });
 
@@ -33,13 +34,14 @@ describe('caseDifferences', () => {
 });
 
 describe('totalsOf', () => {
-  const totals = (caseKeys: string[], scores: number[], nulls: number[] = []) => {
+  const totals = (caseKeys: string[], scores: number[], nulls: number[] = [], trials = 1) => {
     const columns = {
       ...columnsWith(
         scores,
         scores.map(() => 0),
       ),
       caseKeys,
+      trials,
     };
     nulls.forEach((result) => (columns.nulls[result] = 1));
     return totalsOf(pairCases(caseKeys, []).candidate, columns, 0);
@@ -63,6 +65,7 @@ describe('totalsOf', () => {
   it('does not count a case as covered if one of its trials has no score', () => {
     expect(totals(['a', 'a', 'b'], [1, NaN, 1])).toEqual({ mean: 1, count: 2, scoredCount: 1, nullCount: 0 });
     expect(totals(['a', 'a', 'b'], [1, NaN, NaN], [1, 2])).toMatchObject({ scoredCount: 1, nullCount: 1 });
+    expect(totals(['a', 'a', 'b'], [1, NaN, NaN], [1, 2], 2)).toMatchObject({ scoredCount: 1, nullCount: 0 });
   });
 });
 

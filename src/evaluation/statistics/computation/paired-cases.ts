@@ -23,6 +23,8 @@ export interface ScoreColumns {
   scores: Float64Array;
   /** In the same order: 1 for a result with a deliberate null. */
   nulls: Uint8Array;
+  /** Number of results that complete a case. */
+  trials: number;
   /** 1 for each result whose case the experiment expects. */
   areExpected: Uint8Array;
   /** In the order of `scores`: the number of the judge that gave the score, in both experiments alike; 0 for no judge. */
@@ -35,9 +37,9 @@ export interface ScoreTotals {
   mean: number | null;
   /** Number of cases with a score. */
   count: number;
-  /** Expected cases whose results all have a score or a deliberate null, at least one of them a score. */
+  /** Expected cases with all trials, which all have a score or a deliberate null, at least one of them a score. */
   scoredCount: number;
-  /** Expected cases whose results all have a deliberate null. */
+  /** Expected cases with all trials, which all have a deliberate null. */
   nullCount: number;
 }
 
@@ -160,7 +162,7 @@ export function totalsOf(cases: CaseResults, columns: ScoreColumns, scorer: numb
     const isScored = !Number.isNaN(means[one]!);
     if (isScored) totals.count++;
     const [start, end] = [starts[one]!, starts[one + 1]!];
-    let isCovered = end > start && columns.areExpected[results[start]!] === 1;
+    let isCovered = end - start >= columns.trials && columns.areExpected[results[start]!] === 1;
     for (let i = start; i < end && isCovered; i++) {
       isCovered = nulls[results[i]!] === 1 || !Number.isNaN(scores[results[i]!]!);
     }

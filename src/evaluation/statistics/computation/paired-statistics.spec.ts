@@ -40,6 +40,7 @@ describe('pairedDifference', () => {
       nulls: new Uint8Array(80),
       judges: new Int32Array(80),
       areExpected: new Uint8Array(40).fill(1),
+      trials: 1,
     };
     const [candidate, baseline] = [
       { ...columns, scores: scores(3) },
@@ -57,13 +58,15 @@ describe('pairedDifference', () => {
       withStatistics: true,
     };
     const { statistics } = compareExperiments(input);
-    const needs = { meanInterval: true, difference: true, differenceInterval: true };
+    const needs = { meanInterval: true, difference: true, differenceInterval: true, passes: [] };
     const { scorers: measures } = measureForGate({
       candidateId: 'exp_a',
       candidate,
       baseline: { experimentId: 'exp_b', scores: baseline },
       changed: [],
       run: null,
+      hasErrors: new Uint8Array(40),
+      expectedCases: null,
       needed: ['s', 't'].map((scorer) => ({ scorer, ...needs })),
     });
     for (const [i, { difference, differenceInterval, sharedCases }] of measures.entries()) {

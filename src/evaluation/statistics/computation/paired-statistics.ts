@@ -18,6 +18,7 @@ import {
   totalsOf,
   withoutMissing,
 } from './paired-cases';
+import { countTrials, type PassRates, passRates, type PassRule } from './pass-rates';
 import { type RunColumns, type RunMeasures, runMeasures } from './run-measures';
 
 /** Significance level. */
@@ -117,6 +118,8 @@ export interface RequiredMeasures {
   meanInterval: boolean;
   difference: boolean;
   differenceInterval: boolean;
+  /** The pass rates to estimate. */
+  passes: readonly PassRule[];
 }
 
 export interface GateInput {
@@ -128,8 +131,12 @@ export interface GateInput {
   changed: readonly string[];
   /** One item per scorer, in the order of the columns. */
   needed: readonly RequiredMeasures[];
+  /** 1 for each of the candidate's results with an error. */
+  hasErrors: Uint8Array;
+  /** Number of cases that should have a result; null if it is unknown. */
+  expectedCases: number | null;
   /** The candidate's measures; null if no rule is about them. */
-  run: RunColumns | null;
+  run: Omit<RunColumns, 'hasErrors'> | null;
 }
 
 /** The measures that the rules of a gate need. */
@@ -157,19 +164,25 @@ export interface GateMeasures {
   worstDifference: number | null;
   meanInterval: Interval | null;
   differenceInterval: Interval | null;
+  /** In the order of the required `passes`. */
+  passes: PassRates[];
 }
 
 /** Computes the measures that the rules of a gate need. */
 export function measureForGate(input: GateInput): GateOutput {
-  const { candidateId, candidate, baseline, needed, changed, run } = input;
+  const { candidateId, candidate, baseline, needed, hasErrors, expectedCases, changed, run } = input;
   const cases = pairCases(candidate.caseKeys, baseline?.scores.caseKeys ?? [], changed);
+  const results = { cases: cases.candidate, scores: candidate, hasErrors, expectedCases };
   const scorers = needed.map(({ scorer, ...measures }, column): GateMeasures => {
+    const passes = measures.passes.map((rule) =>
+      passRates(results, countTrials(results, column, rule.threshold), rule, [candidateId, scorer]),
+    );
     const means = measures.meanInterval ? meansByCase(cases.candidate, columnOf(candidate, column)) : null;
     const meanInterval =
       means && bootstrapInterval(meanOf(withoutMissing(means)), seedOf('mean', candidateId, scorer));
     const totals = totalsOf(cases.candidate, candidate, column);
     if (!baseline || !measures.difference) {
-      return { ...NO_DIFFERENCE, candidate: totals, baseline: null, meanInterval };
+      return { ...NO_DIFFERENCE, candidate: totals, baseline: null, meanInterval, passes };
     }
     const { differences, judgeChanged } = caseDifferences(cases, candidate, baseline.scores, column);
     const shared = withoutMissing(differences);
@@ -189,6 +202,7 @@ export function measureForGate(input: GateInput): GateOutput {
       worstDifference: hasShared ? shared.reduce((worst, one) => Math.min(worst, one)) : null,
       meanInterval,
       differenceInterval,
+      passes,
     };
   });
   const totals = caseTotals(cases);
@@ -196,7 +210,7 @@ export function measureForGate(input: GateInput): GateOutput {
     scorers,
     paired: totals.paired,
     changed: totals.changed,
-    run: run && runMeasures(cases.candidate, candidate.areExpected, run),
+    run: run && runMeasures(cases.candidate, candidate, { ...run, hasErrors }),
   };
 }
 

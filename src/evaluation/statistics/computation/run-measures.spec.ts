@@ -8,16 +8,21 @@ describe('runMeasures', () => {
     caseKeys: string[],
     columns: { errors?: number[]; durations?: number[]; costs?: number[] },
     expectedCases = new Set(caseKeys).size,
+    trials = 1,
   ) => {
     const unknown = caseKeys.map(() => NaN);
     const { errors = caseKeys.map(() => 0), durations = unknown, costs = unknown } = columns;
     const areExpected = new Uint8Array(caseKeys.length).fill(1);
-    return runMeasures(pairCases(caseKeys, []).candidate, areExpected, {
-      expectedCases,
-      hasErrors: Uint8Array.from(errors),
-      durations: of(...durations),
-      costs: of(...costs),
-    });
+    return runMeasures(
+      pairCases(caseKeys, []).candidate,
+      { areExpected, trials },
+      {
+        expectedCases,
+        hasErrors: Uint8Array.from(errors),
+        durations: of(...durations),
+        costs: of(...costs),
+      },
+    );
   };
 
   it('averages the errors of trials before those of cases', () => {
@@ -27,6 +32,11 @@ describe('runMeasures', () => {
 
   it('counts a case without a result as an error', () => {
     expect(measure(['a', 'b'], {}, 8)).toMatchObject({ errorRate: 0.75, missingCases: 6 });
+  });
+
+  it('counts a missing trial as an error, and does not know its duration', () => {
+    const trials = measure(['a', 'b', 'b'], { durations: [1, 2, 3] }, 2, 2);
+    expect(trials).toMatchObject({ errorRate: 0.25, p95Duration: null, unknownDurations: 1 });
   });
 
   it('interpolates the 95th percentile, and does not know it if one trial has no duration', () => {

@@ -8,6 +8,7 @@ import {
   meanDifference,
   meansByCase,
   type PairedCases,
+  type ScoreColumns,
   withoutMissing,
 } from './paired-cases';
 
@@ -105,15 +106,15 @@ export interface RunMeasures {
 
 export function runMeasures(
   cases: CaseResults,
-  areExpected: Uint8Array,
+  { areExpected, trials }: Pick<ScoreColumns, 'areExpected' | 'trials'>,
   { expectedCases, hasErrors, durations, costs }: RunColumns,
 ): RunMeasures {
-  const errors = ofExpected(cases, areExpected, Float64Array.from(hasErrors));
+  const errors = ofExpected(cases, areExpected, trials, Float64Array.from(hasErrors), 1);
   // more cases may have results than the count says if the records of the dataset change meanwhile
   const expected = Math.max(expectedCases, errors.length);
   const missing = expected - errors.length;
   const known = (values: Float64Array): Float64Array =>
-    withoutMissing(ofExpected(cases, areExpected, values));
+    withoutMissing(ofExpected(cases, areExpected, trials, values, NaN));
   const [knownDurations, knownCosts] = [known(durations), known(costs)];
   const isKnown = (values: Float64Array): boolean => values.length === expected && expected > 0;
   return {
@@ -129,18 +130,25 @@ export function runMeasures(
 
 const P95 = 0.95;
 
-/** Returns the mean of each expected case with a result; NaN if the value of any of its results is unknown. */
+/**
+ * Returns the mean of each expected case with a result; NaN if the value of any of its trials is unknown.
+ *
+ * @param missing the value of a trial without a result
+ */
 function ofExpected(
   { starts, results }: CaseResults,
   areExpected: Uint8Array,
+  trials: number,
   values: Float64Array,
+  missing: number,
 ): Float64Array {
-  const means = meansByCase({ starts, results }, values);
   const expected: number[] = [];
-  for (let one = 0; one < means.length; one++) {
+  for (let one = 0; one + 1 < starts.length; one++) {
     const own = results.subarray(starts[one], starts[one + 1]);
     if (own.length === 0 || areExpected[own[0]!] !== 1) continue;
-    expected.push(own.some((result) => Number.isNaN(values[result]!)) ? NaN : means[one]!);
+    const all = new Float64Array(Math.max(own.length, trials)).fill(missing);
+    own.forEach((result, i) => (all[i] = values[result]!));
+    expected.push(all.some(Number.isNaN) ? NaN : decimalMean(all)!);
   }
   return Float64Array.from(expected);
 }
