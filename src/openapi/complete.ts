@@ -22,7 +22,7 @@ import {
 } from './operation';
 import { completeErrors, takesEnumerated } from './operation-errors';
 import type { ProblemTraits } from './problem-codes';
-import { DIGEST_HEADER, ERROR_HEADERS, LOCATION_HEADER, REASONS, SharedResponses } from './responses';
+import { ERROR_HEADERS, LOCATION_HEADER, REASONS, SharedResponses } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
 /**
@@ -310,9 +310,9 @@ function requestHeaders({
 }: Traits): Parameter[] {
   const headers: [isAccepted: boolean, name: string, description: string][] = [
     [
-      workspace === 'optional',
+      workspace === 'optional' && takesName,
       WORKSPACE_HEADER,
-      `Optional, so that a client can send it with every request. ${takesName ? 'It only selects the workspace of `name:` in the path.' : 'It selects nothing here.'} Returns 400 for several workspaces, and 403 for a workspace that you cannot access.`,
+      'Selects the workspace of `name:` in the path.',
     ],
     [
       acceptsIdempotencyKey,
@@ -343,7 +343,6 @@ function responseHeaders(status: string, traits: Traits): object {
   const hasETag = traits.readsVersioned || (traits.acceptsIfMatch && !isDeleted) || traits.createsVersioned;
   return {
     ...(isCreated && LOCATION_HEADER),
-    ...(traits.method === 'get' && DIGEST_HEADER),
     ...(hasETag && ETAG_HEADER),
   };
 }

@@ -72,11 +72,6 @@ export const LOCATION_HEADER = {
   Location: header('The path of the new resource.', { type: 'string', format: 'uri-reference' }),
 };
 
-/** The ETag of a response without a version. */
-export const DIGEST_HEADER = {
-  ETag: header('Identifies this response. Absent if the response exceeds 256 KiB.', undefined, false),
-};
-
 /** Headers of all responses to requests that a rate limit counts. Only 429 lists them. */
 const RATE_LIMIT_HEADERS = {
   'RateLimit-Policy': header(

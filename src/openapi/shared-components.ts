@@ -50,7 +50,7 @@ function share(components: Components, kind: Kind, uses: readonly Use[]): void {
   }
   const repeated = [...groups.values()].filter((group) => isWorthSharing(group, kind));
   for (const group of repeated.sort((a, b) => b.length - a.length)) {
-    const name = freeName(group, shared);
+    const name = freeName(group, shared, kind === 'schemas' ? BUILT_IN : NO_NAMES);
     shared[name] = group[0]!.value;
     for (const use of group) use.replace({ $ref: `#/components/${kind}/${name}` });
   }
@@ -75,13 +75,15 @@ const BUILT_IN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Returns the first name for a component that no other component has. */
-function freeName(group: readonly Use[], taken: object): string {
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Returns the first name for a component that no other component has, and that is not reserved. */
+function freeName(group: readonly Use[], taken: object, reserved: ReadonlySet<string>): string {
   const { name, users } = group[0]!;
   const common = users.filter((user) => group.every((use) => use.users.includes(user)));
   const first = group.map((use) => use.users.at(-1)!).sort()[0]!;
   const names = [name, ...[...common, first].map((user) => `${name}Of${pascalCase(user)}`)];
-  const isFree = (one: string): boolean => !Object.hasOwn(taken, one) && !BUILT_IN.has(one);
+  const isFree = (one: string): boolean => !Object.hasOwn(taken, one) && !reserved.has(one);
   const free = names.find(isFree);
   if (free !== undefined) return free;
   for (let index = 2; ; index++) if (isFree(`${names.at(-1)}${index}`)) return `${names.at(-1)}${index}`;

@@ -18,7 +18,7 @@ import { DeletionQueryDto } from './resource.dto';
 export const IF_MATCH = ApiHeader({
   name: 'If-Match',
   required: false,
-  description: 'The ETag of what you delete. Returns 412 if it has changed since.',
+  description: 'The ETag of the version that you change. Returns 412 if the resource has changed since.',
 });
 
 /** Declares a route for admins that deletes something without an archive route. Add `@HttpCode(204)`, from which the document is built. */

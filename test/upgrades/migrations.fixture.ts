@@ -5,7 +5,6 @@ import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase, until } from '#testing';
 import { migrate } from '../../src/database/migrate';
 import { INSERT_SCORES } from './next-release.fixture';
-import { BASELINES } from '../../src/database/migrations';
 
 /** Lock modes in pg_locks, weakest first, from the weakest of writes. */
 const MODES = [

@@ -23,7 +23,7 @@ const LABEL = ApiParam({
 const IF_MATCH = ApiHeader({
   name: 'If-Match',
   required: false,
-  description: 'The ETag of the resource. Returns 412 if it has changed since.',
+  description: 'The ETag of the version that you change. Returns 412 if the resource has changed since.',
 });
 
 interface LabelRoutes<View> {

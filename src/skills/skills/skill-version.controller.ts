@@ -28,7 +28,7 @@ import { TakesSkill, ZIP_MEDIA } from '../upload/skill-upload';
 const KIND = 'skill version';
 
 const DOWNLOAD_HEADERS = {
-  'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
+  'Repr-Digest': { description: 'SHA-256 of the complete content (RFC 9530).', schema: { type: 'string' } },
   'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
 } as const;
 

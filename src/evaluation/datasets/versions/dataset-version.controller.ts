@@ -135,8 +135,11 @@ export class DatasetVersionController {
     description: 'The uploaded bytes. A response that fails midway is truncated.',
     content: { [CSV_MEDIA]: { schema: { type: 'string' } } },
     headers: {
-      'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
-      'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },
+      'Repr-Digest': {
+        description: 'SHA-256 of the complete content (RFC 9530).',
+        schema: { type: 'string' },
+      },
+      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
     },
   })
   getContent(

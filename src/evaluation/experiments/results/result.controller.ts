@@ -97,7 +97,7 @@ export class ResultController {
       'The results, oldest first. While the experiment runs, results that are stored during the export may be included.',
     content: { [EXPORT_MEDIA.jsonl]: TEXT, [EXPORT_MEDIA.csv]: TEXT },
     headers: {
-      'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
     },
   })
   export(

@@ -9,7 +9,7 @@ import { type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
 import { checkWorkspaceOfSearch } from '../../../resources';
 import { ExperimentRepository } from '../../experiments';
-import { type ScorerEntity, ScorerRepository } from '../../scorers';
+import { ScorerRepository, ScorerService } from '../../scorers';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
 import { BATCH_TARGETS_MAX, hasEnded } from '../score-runs/score-run.types';
 import type { Wait, WaitQueryDto } from '../waiting/wait';
@@ -36,9 +36,6 @@ const ABANDONED_MS = 10 * 60_000;
 
 const CAP = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
 
-/** The form of a scorer's id. Anything else is a name. */
-const SCORER_ID = /^scr_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
-
 /** Starts, reads and cancels batches. */
 @Injectable()
 export class ScoreBatchService {
@@ -50,6 +47,7 @@ export class ScoreBatchService {
     private readonly batches: ScoreBatchRepository,
     private readonly targets: TargetRepository,
     private readonly runs: ScoreRunService,
+    private readonly scorerNames: ScorerService,
     private readonly scorers: ScorerRepository,
     private readonly experiments: ExperimentRepository,
     private readonly waiter: WorkWaiter,
@@ -86,25 +84,17 @@ export class ScoreBatchService {
     if (!(await this.experiments.exists(scope, experimentId)))
       throw problem.notFound('experiment', experimentId);
     const requests = new Map<string, ScoringRequest>();
-    for (const [index, named] of scorers.entries()) {
-      const scorer = await this.findScorer(scope, named);
-      if (!scorer) throw problem.unknownReference(`/scorers/${index}`, 'scorer', named);
+    for (const [index, id] of (await this.scorerNames.idsOf(scope, scorers)).entries()) {
+      if (requests.has(id)) continue;
+      const scorer = await this.scorers.find(scope, id);
+      if (!scorer) throw problem.unknownReference(`/scorers/${index}`, 'scorer', scorers[index]!);
       if (scorer.scorer_kind === 'human') {
         const detail = 'must not be a scorer of kind `human`, because people give its scores';
         throw problem.invalidField(`/scorers/${index}`, detail);
       }
-      const id = scorer.scorer_id;
-      if (requests.has(id)) continue;
       requests.set(id, await this.scoring.read(scope, id, { ...options, experiment_id: experimentId }, CAP));
     }
     return { score_batches: await this.order(scope, [...requests.values()], signal) };
-  }
-
-  /** Returns the scorer that a request names by id or name. */
-  private findScorer(scope: Scope, named: string): Promise<ScorerEntity | null> {
-    return SCORER_ID.test(named)
-      ? this.scorers.find(scope, named)
-      : this.scorers.findLive(scope, 'name', named, scope.workspaceId);
   }
 
   /** Stores batches and starts their first runs, all or none. */
@@ -122,7 +112,8 @@ export class ScoreBatchService {
       return (await this.accept(scope, batches, orderId)).map((batch) => toScoreBatchDto(batch));
     } catch (error) {
       // If the database is unavailable, `deleteAbandoned` deletes the batches later.
-      await runUnjoined(() => this.batches.discard(scope, batches.map(({ id }) => id))).catch(() => undefined); // oxfmt-ignore
+      const ids = batches.map(({ id }) => id);
+      await runUnjoined(() => this.batches.discard(scope, ids)).catch(() => undefined);
       throw error;
     }
   }

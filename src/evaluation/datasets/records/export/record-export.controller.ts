@@ -22,7 +22,7 @@ export class RecordExportController {
     description: 'The records at the time the response begins, oldest first.',
     content: { [EXPORT_MEDIA.jsonl]: TEXT, [EXPORT_MEDIA.csv]: TEXT },
     headers: {
-      'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
     },
   })
   export(
