@@ -250,10 +250,10 @@ function completeOperation(operation: Operation, traits: Traits): void {
     .join('\n\n');
   if (traits.isPublic) operation.security = [];
   operation.parameters = [...(operation.parameters ?? []), ...requestHeaders(traits)];
-  completeBody(operation, traits);
+  completeBody(operation);
   for (const [status, response] of Object.entries(operation.responses)) {
     if ('$ref' in response) continue;
-    response.description ||= status.startsWith('2') ? 'Success.' : REASONS[Number(status)];
+    response.description ||= status.startsWith('2') ? 'OK' : REASONS[Number(status)];
     const headers = { ...response.headers, ...responseHeaders(status, traits) };
     if (Object.keys(headers).length > 0) response.headers = headers;
   }
@@ -272,7 +272,7 @@ function accessOf(operation: Operation, { path, method, workspace }: Traits): st
   if (rule.isOfOrganization) return `${requires} in at least one workspace.`;
   if (path.includes('{')) return `${requires}${placeOf(path)}.`;
   if (/^(?:list|search)/.test(operationId)) {
-    return `${requires} in at least one workspace. Covers only the workspaces where you have such a role.`;
+    return `${requires} in at least one workspace.`;
   }
   return `${requires}${method === 'get' ? ' in at least one workspace' : placeOf(path)}.`;
 }
@@ -285,7 +285,7 @@ const MODEL_CALL = /^\/model\/v1\/(chat|responses|embeddings|messages)\b/;
 
 const roleList = (roles: readonly string[]): string => roles.map((role) => `\`${role}\``).join(' or ');
 
-function completeBody(operation: Operation, { method }: Traits): void {
+function completeBody(operation: Operation): void {
   const schemas = operation[BODIES_EXTENSION];
   if (schemas) {
     const bodies = Object.entries(schemas).map(([media, schema]): [string, object] => [media, { schema }]);
@@ -293,8 +293,6 @@ function completeBody(operation: Operation, { method }: Traits): void {
   }
   const content = operation.requestBody?.content;
   if (!content) return;
-  const json = content['application/json'];
-  if (method === 'patch' && json) content['application/merge-patch+json'] = json;
   const examples = REQUEST_EXAMPLES[operation.operationId ?? ''];
   for (const [name, media] of Object.entries(content)) {
     if (examples && /[/+]json$/.test(name)) media.examples = examples;
@@ -324,11 +322,6 @@ function requestHeaders({
       method === 'patch' || isLifecycle,
       'If-Match',
       'The ETag of the version that you change. Returns 412 if the resource has changed since.',
-    ],
-    [
-      method === 'get',
-      'If-None-Match',
-      'The ETag of your copy. Returns 304 if the resource has not changed.',
     ],
   ];
   return headers.flatMap(([isAccepted, name, description]) =>

@@ -30,7 +30,7 @@ export const IsOptionalText = (max?: number, min?: number) => applyDecorators(No
 export const IsNullableText = (max?: number, min?: number) => applyDecorators(IsOptional(), IsText(max, min));
 
 /** Declares a member of a PATCH that cannot be changed: clients may send its current value. */
-export const IsImmutable = (description = 'Must be the current value (422 `immutable_field`).') =>
+export const IsImmutable = (description = 'Immutable (422 for another value).') =>
   applyDecorators(NotNull(), IsString(), describe({ description }));
 
 /** Declares a whole number within the bounds that its OpenAPI schema shows. */

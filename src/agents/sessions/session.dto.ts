@@ -51,9 +51,7 @@ export class PatchSessionDto extends MetadataPatchDto {
   @IsImmutable('Must be the current workspace, because a session cannot be moved (422).')
   workspace_id?: string;
 
-  @IsImmutable(
-    'Must be the current value (422 `immutable_field`). The same applies to `agent_id` and `prompt`.',
-  )
+  @IsImmutable('Immutable (422 for another value). The same applies to `agent_id` and `prompt`.')
   session_id?: string;
 
   @IsOptionalText()

@@ -128,12 +128,12 @@ export class PatchAnnotationQueueDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @NotNull()
   @IsScorerIds(false)
   scorer_ids?: string[];
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @NotNull()
   @Nested(() => AnnotationSourceDto)
   source?: AnnotationSourceDto;
@@ -141,7 +141,7 @@ export class PatchAnnotationQueueDto extends DescribedPatchDto {
   @IsAssignees('Replaces all assignees. Null: all annotators may work on the queue.')
   assignees?: string[] | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @NotNull()
   @IsScoresPerItem(false)
   scores_per_item?: number;

@@ -92,7 +92,7 @@ export class PatchScorerDto {
   description?: string | null;
 
   @NotNull()
-  @IsOneOf(SCORER_KINDS, { required: false, description: 'Must be the current value (422).' })
+  @IsOneOf(SCORER_KINDS, { required: false, description: 'Immutable (422 for another value).' })
   scorer_kind?: ScorerKind;
 
   @NotNull()

@@ -109,7 +109,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @Nested(() => PatchServerAuthDto)
   auth?: PatchServerAuthDto | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @NotNull()
   @IsBoolean()
   is_system?: boolean;

@@ -69,7 +69,7 @@ export class PatchGatewayKeyDto extends KeyLimitsDto {
   @IsName(NAME_MAX)
   name?: string;
 
-  /** Must be the current value (422 `immutable_field`). To change the expiry, create another key. */
+  /** Immutable (422 for another value). To change the expiry, create another key. */
   @IsNullableTime()
   expires_at?: string | null;
 }

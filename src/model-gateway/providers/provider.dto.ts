@@ -93,7 +93,7 @@ export class PatchModelProviderDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @NotNull()
   @IsOneOf(PROVIDER_KINDS, { required: false })
   kind?: ProviderKind;

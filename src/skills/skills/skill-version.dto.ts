@@ -9,10 +9,10 @@ import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 /** A complete version. Omitted members are not copied from the previous version. */
 @ReadOnlyMembersOf(() => SkillVersionDetailDto)
 export class CreateSkillVersionDto extends SkillSpecDto {
-  @IsImmutable('Must be the current value (422).')
+  @IsImmutable('Immutable (422 for another value).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsNullableText()
   name?: string | null;
 }

@@ -180,7 +180,7 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
   @IsActions()
   actions?: Action[];
 
-  /** Must be the current value (422). To change it, replace the policy. */
+  /** Immutable (422 for another value). To change it, replace the policy. */
   @IsOptional()
   @Nested(() => SetStoreAudienceDto)
   audience?: SetStoreAudienceDto | null;

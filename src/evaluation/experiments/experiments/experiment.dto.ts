@@ -198,7 +198,7 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   @IsOptionalText()
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsOptionalText()
   experiment_id?: string;
 
@@ -212,28 +212,28 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   @IsJsonObject({ nullable: true })
   config?: object | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsNullableText()
   dataset_id?: string | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
   @IsInt()
   dataset_version?: number | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsOptional()
   @Nested(() => DatasetFilterDto)
   dataset_filter?: DatasetFilterDto | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
   @IsInt()
   trials?: number | null;
 
-  /** Must be the current value (422 `immutable_field`). */
+  /** Immutable (422 for another value). */
   @IsNullableText()
   run_key?: string | null;
 

@@ -211,7 +211,7 @@ function Fixed(): PropertyDecorator {
     IsJson({
       required: false,
       description:
-        'Must be the current value (422 `immutable_field`). To change it, send the result again with `on_conflict`.',
+        'Immutable (422 for another value). To change it, send the result again with `on_conflict`.',
     })(target, property);
   };
 }
