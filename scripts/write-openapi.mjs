@@ -29,7 +29,7 @@ try {
   });
   const app = await createApi(environment);
   await app.init();
-  const document = app.get(OpenApiSource).document();
+  const document = app.get(OpenApiSource).servedDocument();
   writeFileSync(new URL('../openapi.json', import.meta.url), `${JSON.stringify(document, null, 2)}\n`);
   await app.close();
 } finally {

@@ -53,7 +53,19 @@ let committed: OpenAPIObject | undefined;
 let inlined: OpenAPIObject | undefined;
 
 const readDocument = (): OpenAPIObject =>
-  (committed ??= JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenAPIObject);
+  (committed ??= withOwnParameters(JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenAPIObject));
+
+/** Moves the parameters of paths into their operations. */
+function withOwnParameters(document: OpenAPIObject): OpenAPIObject {
+  for (const item of Object.values(document.paths)) {
+    const { parameters: shared = [] } = item;
+    delete item.parameters;
+    for (const operation of Object.values(item as Record<string, { parameters?: unknown[] }>)) {
+      operation.parameters = [...shared, ...(operation.parameters ?? [])];
+    }
+  }
+  return document;
+}
 
 /**
  * Returns the committed document, with the parameters, responses and headers of each operation in place of references. A

@@ -261,20 +261,15 @@ function completeOperation(operation: Operation, traits: Traits): void {
 }
 
 /** Returns the sentences that describe who may call an operation. */
-function accessOf(operation: Operation, { path, method, workspace }: Traits): string {
-  const { [ACCESS_EXTENSION]: rule, operationId = '' } = operation;
+function accessOf(operation: Operation, { path, workspace }: Traits): string {
+  const { [ACCESS_EXTENSION]: rule } = operation;
   if (!rule || rule.kind === 'public') return 'Requires no token.';
   if (rule.kind === 'platform') return 'Only for platform principals.';
   if (rule.kind === 'principal') return 'Requires authentication, but no role.';
   const requires = `Requires ${roleList(rule.anyOf)}`;
   if (rule.kind === 'roles_everywhere') return `${requires} in the whole organization.`;
   if (rule.kind === 'roles') return `${requires}${workspace === 'required' ? '' : ' in the organization'}.`;
-  if (rule.isOfOrganization) return `${requires} in at least one workspace.`;
-  if (path.includes('{')) return `${requires}${placeOf(path)}.`;
-  if (/^(?:list|search)/.test(operationId)) {
-    return `${requires} in at least one workspace.`;
-  }
-  return `${requires}${method === 'get' ? ' in at least one workspace' : placeOf(path)}.`;
+  return `${requires}${placeOf(path)}.`;
 }
 
 /** Returns where a role is required, unless it is the workspace that the request names or that of the resource. */

@@ -25,7 +25,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\`, \`telemetry\` (exports), \`proxy\` (the API proxy, the model gateway and the MCP endpoint) and \`store_listing\` (the publisher's list of store items). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. After too many 401s, an address receives 429 instead of 401. Its requests with a valid credential are still accepted.
 
-**Access**: an operation names the roles that may call it. You need one of them in the workspace that the request names, or else in the workspace of the resource, unless the operation names another place.
+**Access**: an operation names the roles that may call it. You need one of them in the workspace that the request names, or else in the workspace of the resource, unless the operation names another place. Operations without either, such as lists, need the role in at least one workspace.
 
 Every response has an \`X-Request-Id\`. The bearer token in \`Authorization\` is a JWT or an API key.`;
 

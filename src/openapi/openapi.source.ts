@@ -5,6 +5,7 @@ import { CachedDocument } from '#platform/http';
 import { llmsTextOf } from './llms';
 import { documentOf } from './one-operation';
 import type { Document } from './operation';
+import { withPathParameters } from './path-parameters';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -28,10 +29,15 @@ export class OpenApiSource {
     return (this.built ??= this.build());
   }
 
+  /** Returns the whole document in the form in which it is served. */
+  servedDocument(): object {
+    return withPathParameters(this.parts());
+  }
+
   /** Returns the document as it is served, or only one operation of it. Throws 404 for an unknown operation. */
   async cachedDocument(operationId = ''): Promise<CachedDocument> {
     return this.served.find(`/openapi.json?${operationId}`, async () => {
-      const document = operationId === '' ? this.document() : documentOf(this.parts(), operationId);
+      const document = operationId === '' ? this.servedDocument() : documentOf(this.parts(), operationId);
       return CachedDocument.of(JSON.stringify(document), JSON_TYPE);
     });
   }

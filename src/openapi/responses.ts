@@ -39,7 +39,7 @@ const NAMES: Record<number, { name: string; usual?: readonly ProblemCode[] }> = 
   413: { name: 'PayloadTooLarge', usual: codesOfStatus(413) },
   415: { name: 'UnsupportedMediaType', usual: codesOfStatus(415) },
   422: { name: 'ValidationFailed', usual: ['validation_failed'] },
-  429: { name: 'TooManyRequests' },
+  429: { name: 'RateLimited' },
   500: { name: 'InternalError' },
   503: { name: 'Unavailable', usual: ['auth_unavailable', 'service_overloaded', 'service_unavailable'] },
   504: { name: 'Timeout' },
