@@ -7,11 +7,13 @@ export function withPathParameters({ paths, ...document }: Document): object {
     const shared = operations.length < 2 ? [] : sharedParameters(operations);
     if (shared.length === 0) return [path, methods];
     const keys = new Set(shared.map((one) => JSON.stringify(one)));
-    const own = Object.entries(methods).map(([method, { parameters = [], ...operation }]) => {
-      const rest = parameters.filter((one) => !keys.has(JSON.stringify(one)));
-      return [method, rest.length > 0 ? { ...operation, parameters: rest } : operation];
-    });
-    return [path, { parameters: shared, ...Object.fromEntries(own) }];
+    const own = Object.entries(methods).map(
+      ([method, { parameters = [], ...operation }]): [string, object] => {
+        const rest = parameters.filter((one) => !keys.has(JSON.stringify(one)));
+        return [method, rest.length > 0 ? { ...operation, parameters: rest } : operation];
+      },
+    );
+    return [path, { parameters: shared, ...(Object.fromEntries(own) as object) }];
   });
   return { ...document, paths: Object.fromEntries(items) };
 }
