@@ -1,6 +1,12 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
 export { ApiProcess } from './api-process';
-export { committedDocument, Contract, documentedCodes, type ObservedAnswer } from './contract';
+export {
+  committedDocument,
+  withOwnParameters,
+  Contract,
+  documentedCodes,
+  type ObservedAnswer,
+} from './contract';
 export { describeGuide, Guide, type ScriptEnd } from './guide';
 export { type Forwarded, HttpForwarder } from './http-forwarder';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
