@@ -459,7 +459,7 @@ describe('every operation', () => {
     await expectAll([admin.post(`${path}/versions`, members)], 200);
     const versionPath = version.headers.get('location')!;
     const reads = [
-      ...['/versions', '/versions/1/SKILL.md', '/versions/1/archive'].map((one) => path + one),
+      ...['/versions', '/versions/1/SKILL.md', '/versions/1/skill.zip'].map((one) => path + one),
       ...[versionPath, `${versionPath}/content`, '/skill/v1/index.json'],
     ];
     await expectAll(

@@ -100,4 +100,31 @@ describe('an order of scores for an experiment', () => {
     );
     expect(runs[0]!.open).toBe(0);
   });
+
+  it('goes on after a batch whose targets were all erased before it started', async () => {
+    const experiment = await fixture.experiment(...inputs(2));
+    const scorers = [await fixture.scorer(), await on.scorer(ALWAYS), await on.scorer(ALWAYS)];
+    let batches: any[] = [];
+    let erased: Promise<unknown> | undefined;
+    judge.reply = async () => {
+      // what the erasure of a session does to the batches that wait
+      erased ??= app.database.query(
+        `WITH gone AS (DELETE FROM score_batch_targets WHERE score_batch_id = $1)
+         UPDATE score_batches SET total = 0 WHERE score_batch_id = $1`,
+        [batches[1].score_batch_id],
+      );
+      await erased;
+      return { content: '{}' };
+    };
+    const { body } = await order(experiment, {
+      scorers: scorers.map(({ scorer_id }) => scorer_id),
+      max_cost_usd: 1,
+    });
+    batches = body.score_batches;
+    const all = await ended(batches);
+    expect(all.slice(1).map((one) => [one.batch_status, one.total, one.completed_count])).toEqual([
+      ['succeeded', 0, 0],
+      ['succeeded', 2, 2],
+    ]);
+  });
 });

@@ -8,7 +8,13 @@ import type { AgentContent } from './agent.entity';
 const A2A_VERSION = '1.0';
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 10_000 };
-const URL = { type: 'string', minLength: 1, maxLength: 2_048 };
+const URL = { type: 'string', maxLength: 2_048, pattern: '^https?://[^\\s]+$' };
+/** A URL of any scheme, or `host:port`. */
+const ADDRESS = {
+  type: 'string',
+  maxLength: 2_048,
+  pattern: '^([a-z][a-z0-9+.-]*://[^\\s]+|[^\\s/]+:[0-9]{1,5})$',
+};
 const MEDIA_TYPES = { type: 'array', items: TEXT, minItems: 1 };
 const objectOf = (required: readonly string[], properties: object) => ({
   type: 'object',
@@ -23,7 +29,7 @@ const MEMBERS = {
     description: 'Where the agent can be reached, the preferred address first.',
     type: 'array',
     items: objectOf(['url', 'protocolBinding', 'protocolVersion'], {
-      url: { ...URL, description: 'An absolute URL, or `host:port` for gRPC.' },
+      url: { ...ADDRESS, description: 'An absolute URL, or `host:port` for gRPC.' },
       protocolBinding: {
         ...TEXT,
         description: '`JSONRPC`, `GRPC`, `HTTP+JSON`, or the URI of another binding.',

@@ -74,7 +74,7 @@ export class AgentController extends LifecycleController({
   /**
    * Get the A2A card of an agent
    *
-   * @remarks The agent as an agent card of A2A 1.0: its name, description, version and skills, and the members that its `card` sets. Without `supportedInterfaces`, the card names the sessions of the agent in this service. 404 if it needs the URL of the service and the service does not know it: then set `PUBLIC_URL`.
+   * @remarks The newest version of the agent as an agent card of A2A 1.0: its name, description and skills, and the members that its `card` sets. Without skills, the agent itself is the skill. Without `supportedInterfaces`, the card names the sessions of the agent in this service, and returns 404 if the service does not know its own URL (`PUBLIC_URL`).
    */
   @Get(':agent_id/card')
   @RequireRoleSomewhere('viewer', 'runtime')

@@ -8,7 +8,7 @@ import {
   workspaceInHeader,
 } from '#platform/auth';
 import { routeOf, type ServiceRequest } from '#platform/http';
-import { problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import type { AnyOf } from './any-of';
 import { readableWorkspaces, WorkspaceAccessRepository } from './workspace-access.repository';
 
@@ -52,7 +52,10 @@ export class NamedPaths extends PathNames {
       const value = params[parameter];
       if (typeof value !== 'string' || !value.startsWith(NAME_PREFIX)) continue;
       if (request.method === 'DELETE' || routeOf(request)?.endsWith('/restore')) {
-        throw problem.notFound(kind.noun, value, 'DELETE and restore take ids, not names.');
+        throw new Problem(
+          'not_found',
+          `DELETE and restore take ids, not names. Send the id of the ${kind.noun}.`,
+        );
       }
       workspaceId ??= await this.workspaceOf(request, scope, kind);
       const name = value.slice(NAME_PREFIX.length);

@@ -1,7 +1,7 @@
 import type { OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { Versioned } from '#platform/http';
-import { problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import { holdsAny } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import type { Deletion } from '../resource.service';
@@ -32,7 +32,10 @@ export abstract class LabelledService<
       const row = await this.lockToLabel(tx, scope, id, label);
       const ordinal = ordinalOf(row, version);
       if (ordinal === null || !(await this.owned.versions.find(scope.orgKey, id, ordinal, tx))) {
-        const detail = `is not a version of the ${this.kind.noun}. The newest version is ${row.version_ordinal}.`;
+        const detail =
+          ordinal === null
+            ? `names no label of the ${this.kind.noun}. Send a number, a label from \`labels\`, or \`latest\``
+            : `is not a version of the ${this.kind.noun}. The newest version is ${row.version_ordinal}`;
         throw problem.invalidField('/version_ordinal', detail);
       }
       await this.checkChange(tx, scope, row, {}, ifMatch);
@@ -64,12 +67,17 @@ export abstract class LabelledService<
     how: Deletion,
   ): Promise<void> {
     const labels = Object.keys(row.labels).filter((label) => row.labels[label] === ordinal);
-    if (labels.length > 0 && !how.force) {
-      throw problem.conflict(
-        `The version has labels: ${labels.sort().join(', ')}. Move or delete them first, or send \`force=true\`.`,
-      );
+    const named = `The version has labels: ${labels.sort().join(', ')}.`;
+    try {
+      await super.releaseVersion(tx, scope, row, ordinal, how);
+    } catch (error) {
+      throw error instanceof Problem && labels.length > 0
+        ? problem.conflict(`${named} ${error.message}`)
+        : error;
     }
-    await super.releaseVersion(tx, scope, row, ordinal, how);
+    if (labels.length > 0 && !how.force) {
+      throw problem.conflict(`${named} Move or delete them first, or send \`force=true\`.`);
+    }
     await this.writeLabels(tx, scope, row, without(row.labels, labels));
   }
 

@@ -10,7 +10,7 @@ export const LABEL_MAX = 64;
 export const LABEL_PATTERN = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/;
 
 /** What a label must be, for problem details. */
-export const LABEL_RULE = `must be a lower-case letter, then lower-case letters, digits, underscores, hyphens and single dots, at most ${LABEL_MAX} characters, and not \`${LATEST}\``;
+export const LABEL_RULE = `must start with a lower-case letter and contain only lower-case letters, digits, \`_\`, \`-\` and single dots between them (at most ${LABEL_MAX} characters). \`${LATEST}\` is reserved`;
 
 /** The labels of a resource, and the number of the version that each one points to. */
 export type Labels = Readonly<Record<string, number>>;

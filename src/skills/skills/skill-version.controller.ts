@@ -135,7 +135,7 @@ export class SkillVersionController {
   }
 
   /** Download the files of a version as a zip archive with SKILL.md at its root */
-  @Get(':version_ordinal/archive')
+  @Get(':version_ordinal/skill.zip')
   @TakesVersionName()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({
@@ -144,12 +144,13 @@ export class SkillVersionController {
     content: { [ZIP_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
     headers: DOWNLOAD_HEADERS,
   })
-  getArchive(
+  getZip(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
     @Param('version_ordinal') version: string,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    return this.skills.getArchive(scope, id, pathVersion(version, KIND));
+    return this.skills.getZip(scope, id, pathVersion(version, KIND), signal);
   }
 
   /** Download the files of a version as a zip archive */

@@ -51,7 +51,7 @@ export interface ResolvedSkill {
   source_digest: string;
 }
 
-/** What a version of a skill is for. */
+/** The name and description of a version of a skill. */
 export interface DescribedSkill {
   skill_id: string;
   name: string;
@@ -196,7 +196,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
-  /** Returns what versions are for, in the order of the references, and omits versions that do not exist. */
+  /** Returns the names and descriptions of versions in the order of the references, without versions that do not exist. */
   describe(scope: OrgScope, references: readonly SkillReference[]): Promise<DescribedSkill[]> {
     const ids = references.map(({ skill_id }) => skill_id);
     const ordinals = references.map(({ version_ordinal }) => version_ordinal ?? null);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
+import { FairLimiter, SingleFlight } from '#platform/concurrency';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
 import { canonicalJson } from '#platform/json';
@@ -10,6 +11,7 @@ import {
   type InstalledArtifact,
   installedArtifact,
   LabelledService,
+  narrowScope,
   type OnConflict,
   OWNED_READERS,
   type PatchBody,
@@ -24,6 +26,8 @@ import { SKILL_MD, type SkillFile } from '../format/skill-files';
 import { FRONTMATTER_BYTES, SkillMd } from '../format/skill-md';
 import type { SkillMembers } from '../format/skill-members';
 import { SkillFault } from '../format/skill.fault';
+import { contentOfSpec } from '../upload/skill-spec';
+import type { SkillSpecDto } from '../upload/skill-spec.dto';
 import { type SkillUpload, ZIP_MEDIA } from '../upload/skill-upload';
 import { INDEX_SCHEMA, type SkillIndexDto, type SkillIndexEntryDto } from './skill-index.dto';
 import {
@@ -39,6 +43,9 @@ import { type IndexedSkill, SkillRepository } from './skill.repository';
 
 /** Maximum number of skills in a discovery index, which has no pages. */
 const INDEX_MAX = 1_000;
+
+/** Maximum number of digests of archives that wait to be computed. */
+const DIGESTS_WAITING_MAX = 100;
 
 /** Describes skills to the resource kit. `SkillWriter` writes versions, audit entries and search documents, many at once. */
 export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
@@ -62,6 +69,9 @@ export interface SkillFilePart {
 /** Skills and their versions. Each change of a skill creates a version. */
 @Injectable()
 export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVersionRow, SkillVersionDto> {
+  private readonly rootArchives = new SingleFlight<ArchiveDigest>();
+  private readonly digests = new FairLimiter({ share: 1, maxWaiting: DIGESTS_WAITING_MAX });
+
   constructor(
     kit: ResourceKit,
     private readonly skills: SkillRepository,
@@ -72,8 +82,8 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
   }
 
   /**
-   * Creates a skill with its first version. With `on_conflict=update`, JSON without `files` patches the existing skill, and
-   * every other upload replaces its files. Errors: 400 for an invalid upload and an unknown workspace, 403, 409 when the
+   * Creates a skill with its first version. With `on_conflict=update`, JSON without `files` patches the existing skill, JSON with
+   * `files` also replaces its files, and a directory replaces the whole skill. Errors: 400 for an invalid upload and an unknown workspace, 403, 409 when the
    * workspace is archived or has a skill with this name; those of every change.
    *
    * @param checkClient throws when the client has disconnected
@@ -97,13 +107,15 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
         );
         return this.versioned(row);
       });
-    const isPatch = spec !== undefined && !spec.files?.length;
+    const isPatch = spec !== undefined && (spec.files ?? null) === null;
     const body = { ...(isPatch && { ...spec, files: undefined }), workspace_id: workspaceId, name };
     return this.createOr(scope, onConflict, body, create, PatchSkillDto, (id, patch) =>
       isPatch
         ? this.patch(scope, id, patch)
         : this.transaction(scope, async (tx) => {
-            const { row } = await this.replaceFiles(tx, scope, id, content, patch, undefined, checkClient);
+            const contentOf = (before: SkillEntity) =>
+              spec ? contentOfSpec(name, { ...keptMembers(before), ...sentMembers(spec) }) : content;
+            const { row } = await this.replaceFiles(tx, scope, id, contentOf, patch, undefined, checkClient);
             return this.versioned(row);
           }),
     );
@@ -129,7 +141,15 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
       name: upload.name,
     };
     return this.transaction(scope, async (tx) => {
-      const { row, isNew } = await this.replaceFiles(tx, scope, id, content, fields, ifMatch, checkClient);
+      const { row, isNew } = await this.replaceFiles(
+        tx,
+        scope,
+        id,
+        () => content,
+        fields,
+        ifMatch,
+        checkClient,
+      );
       const version = await this.skills.versions.find(scope.orgKey, id, row.version_ordinal, tx);
       return { view: toSkillVersionDetailDto(version!, content.files), isNew };
     });
@@ -202,13 +222,13 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
   }
 
   /** Streams the zip archive of a version with `SKILL.md` at its root. */
-  async getArchive(scope: OrgScope, id: string, version: VersionName): Promise<Reply> {
+  async getZip(scope: OrgScope, id: string, version: VersionName, signal: AbortSignal): Promise<Reply> {
     const row = await this.findVersion(scope, id, version);
     const { version_ordinal: ordinal, root_archive_sha256: sha256, root_archive_bytes: bytes } = row;
     const files = await this.skills.files(scope, id, ordinal);
     const archive =
       sha256 === null || bytes === null
-        ? await this.rootArchive(scope, id, ordinal, files)
+        ? await this.rootArchive(scope, id, ordinal, signal)
         : { sha256, bytes };
     return streamed(this.contents.archive(scope, '', files), {
       type: ZIP_MEDIA,
@@ -244,35 +264,42 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
       );
     }
     const entries: SkillIndexEntryDto[] = [];
-    for (const skill of skills) {
-      signal.throwIfAborted();
-      entries.push(await this.indexEntry(scope, skill));
-    }
+    for (const skill of skills) entries.push(await this.indexEntry(scope, skill, signal));
     return { $schema: INDEX_SCHEMA, skills: entries };
   }
 
-  private async indexEntry(scope: OrgScope, skill: IndexedSkill): Promise<SkillIndexEntryDto> {
+  private async indexEntry(
+    scope: OrgScope,
+    skill: IndexedSkill,
+    signal: AbortSignal,
+  ): Promise<SkillIndexEntryDto> {
     const { skill_id: id, name, description, version_ordinal: ordinal, skill_md_sha256: only } = skill;
     const version = `skills/${id}/versions/${ordinal}`;
     if (only !== null) {
       return { name, type: 'skill-md', description, url: `${version}/SKILL.md`, digest: `sha256:${only}` };
     }
-    const sha256 =
-      skill.root_archive_sha256 ??
-      (await this.rootArchive(scope, id, ordinal, await this.skills.files(scope, id, ordinal))).sha256;
-    return { name, type: 'archive', description, url: `${version}/archive`, digest: `sha256:${sha256}` };
+    const sha256 = skill.root_archive_sha256 ?? (await this.rootArchive(scope, id, ordinal, signal)).sha256;
+    return { name, type: 'archive', description, url: `${version}/skill.zip`, digest: `sha256:${sha256}` };
   }
 
-  /** Computes the digest of the archive that has `SKILL.md` at its root, and keeps it, because a version never changes. */
-  private async rootArchive(
+  /**
+   * Computes the digest of the archive that has `SKILL.md` at its root, and keeps it, because a version never changes. Concurrent
+   * requests compute it once, and an organization computes one at a time. Errors: 503 if too many wait.
+   */
+  private rootArchive(
     scope: OrgScope,
     id: string,
     ordinal: number,
-    files: readonly SkillFile[],
+    signal: AbortSignal,
   ): Promise<ArchiveDigest> {
-    const archive = await this.contents.archiveDigest(this.kit.database, scope, '', files);
-    await this.skills.keepRootArchive(scope, { skill_id: id, ...archive }, ordinal);
-    return archive;
+    return this.rootArchives.run(`${id}/${ordinal}`, signal, (flight) =>
+      this.digests.run(narrowScope(scope, ''), flight, async () => {
+        const files = await this.skills.files(scope, id, ordinal);
+        const archive = await this.contents.archiveDigest(this.kit.database, scope, '', files);
+        await this.skills.keepRootArchive(scope, { skill_id: id, ...archive }, ordinal);
+        return archive;
+      }),
+    );
   }
 
   /** Returns the files of skills that the caller has already read, by skill id. */
@@ -356,7 +383,7 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
     tx: Tx,
     scope: OrgScope,
     id: string,
-    content: SkillContent,
+    contentOf: (before: SkillEntity) => SkillContent,
     named: PatchBody<SkillEntity>,
     ifMatch: string | undefined,
     checkClient: () => void,
@@ -364,6 +391,7 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
     const before = await this.lock(tx, scope, id, 'update');
     await this.checkChange(tx, scope, before, named, ifMatch);
     checkClient();
+    const content = contentOf(before);
     const isNew = content.source_digest !== before.source_digest;
     return { row: isNew ? await this.writeVersion(tx, scope, before, content) : before, isNew };
   }
@@ -379,6 +407,19 @@ export class SkillService extends LabelledService<SkillEntity, SkillDto, SkillVe
     return row;
   }
 }
+
+/** Returns the members that an upload as JSON keeps if it omits them. */
+const keptMembers = ({ license, compatibility, allowed_tools, metadata }: SkillEntity) => ({
+  license,
+  compatibility,
+  allowed_tools: (allowed_tools?.parse() ?? null) as string[] | null,
+  metadata: metadata.parse() as object,
+});
+
+const sentMembers = (spec: SkillSpecDto): SkillSpecDto =>
+  Object.fromEntries(
+    Object.entries(spec).filter(([, value]) => value !== undefined),
+  ) as unknown as SkillSpecDto;
 
 /** Returns the SKILL.md after a patch, or null if the patch changes nothing. Errors: 400. */
 function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {

@@ -34,7 +34,7 @@ export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
   'GET /skill/v1/skills/{skill_id}/versions': NOTHING,
   'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}': NOTHING,
   'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/content': NOTHING,
-  'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/archive': NOTHING,
+  'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/skill.zip': NOTHING,
   'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/SKILL.md': NOTHING,
   'GET /skill/v1/index.json': { queries: filteredBy('workspace_id') },
 

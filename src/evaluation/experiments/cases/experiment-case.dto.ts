@@ -6,7 +6,7 @@ import { PageOf, PageQueryDto } from '#platform/paging';
 export const CASE_STATES = ['pending', 'failed', 'done'] as const;
 export type CaseState = (typeof CASE_STATES)[number];
 
-/** Maximum number of results of a case that its state is about: as many as it can have trials. */
+/** Maximum number of results of a case that its state covers: as many as it can have trials. */
 export const CASE_RESULTS_MAX = 100;
 
 const STATE_DESCRIPTION =
@@ -38,9 +38,15 @@ export class ExperimentCaseDto {
   tags!: string[];
   @ApiProperty({ enum: CASE_STATES, description: STATE_DESCRIPTION })
   state!: CaseState;
-  /** The results of the case, oldest first. `state` is about the first 100, which are the ones listed. */
+  /** The results of the case, oldest first. `state` and `result_ids` cover the first 100 results. */
   @ApiProperty({ type: [String], maxItems: CASE_RESULTS_MAX })
   result_ids!: string[];
+  /** The trials without a result, counted from 1. `[1]` for a pending case that is run once. */
+  @ApiProperty({ type: 'array', items: { type: 'integer', minimum: 1 } })
+  missing_trials!: number[];
+  /** The trials whose result has an `error`. */
+  @ApiProperty({ type: 'array', items: { type: 'integer', minimum: 1 } })
+  failed_trials!: number[];
 }
 
 export class ExperimentCasePageDto extends PageOf(ExperimentCaseDto) {}

@@ -80,7 +80,9 @@ export class ExperimentCaseRepository {
     const end = firstIdAt('rec', experiment.created_at.getTime() + CLOCK_MARGIN_MS);
     const isKnown = state === undefined && !records_erased;
     const list = {
-      columns: sql`${COLUMNS}, ${stateOf} AS state, ARRAY(SELECT result_id FROM (${results}) result) AS result_ids`,
+      columns: sql`${COLUMNS}, ${stateOf} AS state, ARRAY(SELECT result_id FROM (${results}) result) AS result_ids,
+        ARRAY(SELECT case_id FROM (${results}) result) AS ids_of_results,
+        ARRAY(SELECT case_id FROM (${results}) result WHERE has_error) AS ids_of_failed`,
       from: sql`(${recordsAsOf(scope, dataset_id, dataset_revision, recordIds && recordsOf(recordIds))}) t`,
       where: new Where(scope.key).add(sql`dataset_id = ${dataset_id}`).add(sql`dataset_record_id < ${end}`),
       id: 'dataset_record_id',
@@ -89,7 +91,9 @@ export class ExperimentCaseRepository {
       ...(isKnown && { count: () => Promise.resolve(expected_case_count) }),
     };
     const selected = conditionsOf(conditions, 't', 't');
-    if (selected.length === 0 && state === undefined) return listPage<CaseRow>(this.database, list, query);
+    if (selected.length === 0 && state === undefined) {
+      return withTrials(await listPage<RecordCase>(this.database, list, query), trials);
+    }
     const scan = {
       ...(selected.length > 0 && { condition: join(selected, ' AND ') }),
       ...(state !== undefined && { lookup: sql`${stateOf} = ${state}`, cost: raw(String(trials)) }),
@@ -97,7 +101,7 @@ export class ExperimentCaseRepository {
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
       await followIndexes(on);
-      return listPage<CaseRow>(on, { ...list, scan }, query);
+      return withTrials(await listPage<RecordCase>(on, { ...list, scan }, query), trials);
     });
   }
 
@@ -128,9 +132,33 @@ export class ExperimentCaseRepository {
   }
 }
 
+type RecordCase = Omit<CaseRow, 'missing_trials' | 'failed_trials'> & {
+  ids_of_results: string[];
+  ids_of_failed: string[];
+};
+
+/** Replaces the case ids of results by the numbers of their trials. */
+const withTrials = ({ rows, page }: RowPage<RecordCase>, trials: number): RowPage<CaseRow> => ({
+  rows: rows.map(({ ids_of_results, ids_of_failed, ...row }) => {
+    const among = (ids: readonly string[]): number[] => {
+      if (trials === 1) return ids.length > 0 ? [1] : [];
+      const known = new Set(ids);
+      return Array.from({ length: trials }, (_, index) => index + 1).filter((trial) =>
+        known.has(`${row.case_id}#${trial}`),
+      );
+    };
+    const present = new Set(among(ids_of_results));
+    const missing = Array.from({ length: trials }, (_, index) => index + 1).filter(
+      (trial) => !present.has(trial),
+    );
+    return { ...row, missing_trials: missing, failed_trials: among(ids_of_failed) };
+  }),
+  page,
+});
+
 /** Selects the first results of the record `t`. */
 const resultsOf = ({ workspaceId }: Scope, { experiment_id }: PinnedExperiment): Sql =>
-  sql`SELECT result_id, error IS NOT NULL AS has_error FROM results
+  sql`SELECT result_id, case_id, error IS NOT NULL AS has_error FROM results
     WHERE experiment_id = ${experiment_id} AND dataset_record_id = t.dataset_record_id AND workspace_id = ${workspaceId}
     ORDER BY result_id LIMIT ${raw(String(CASE_RESULTS_MAX))}`;
 

@@ -78,9 +78,13 @@ export class ExperimentCaseService {
       const results = await this.cases.resultsOfCases(scope, experiment_id, ids);
       return cases.map((one) => toRow(one, results.get(one.case_id)));
     };
+    // the rows that met the state, because a result may be stored before they are returned
+    const kept = new Map<CsvCase, CaseRow>();
     const keep = async (cases: CsvCase[]): Promise<CsvCase[]> => {
       const rows = await withResults(cases);
-      return cases.filter((_, index) => rows[index]!.state === state);
+      const matching = cases.filter((_, index) => rows[index]!.state === state);
+      cases.forEach((one, index) => kept.set(one, rows[index]!));
+      return matching;
     };
     const count = async (): Promise<number | null> => {
       if (state === undefined || expected_case_count === null) return expected_case_count;
@@ -89,7 +93,7 @@ export class ExperimentCaseService {
     };
     const selection = { filter, keep: state && keep, count };
     const { rows, page } = await this.reading.select(scope, version, query, selection, signal);
-    return { rows: await withResults(rows), page };
+    return { rows: state ? rows.map((one) => kept.get(one)!) : await withResults(rows), page };
   }
 }
 
@@ -104,4 +108,6 @@ const toRow = ({ row: _, ...values }: CsvCase, result: CaseResult | undefined): 
   dataset_record_version: null,
   state: result ? (result.has_error ? 'failed' : 'done') : 'pending',
   result_ids: result ? [result.result_id] : [],
+  missing_trials: result ? [] : [1],
+  failed_trials: result?.has_error ? [1] : [],
 });

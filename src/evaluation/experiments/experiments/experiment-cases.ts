@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
-import { checkLive } from '../../../resources';
 import {
   type CaseFilter,
   type DatasetEntity,
@@ -44,7 +43,7 @@ export class ExperimentCases {
 
   /**
    * Locks the dataset of a new experiment, so that its revision does not change. Errors: 404 naming the unknown dataset or
-   * version, 409 for an archived dataset.
+   * version.
    */
   async lock(
     tx: Tx,
@@ -57,7 +56,6 @@ export class ExperimentCases {
     if (number !== null && number > (dataset.latest_version ?? 0)) {
       throw unknownVersion(number);
     }
-    checkLive(dataset, 'dataset');
     return dataset;
   }
 

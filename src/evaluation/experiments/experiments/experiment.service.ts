@@ -86,7 +86,8 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   /**
    * Creates an experiment. With `resume`, returns the one that has the run key, or else the running one of the same name,
    * experiment_name and dataset. Errors: 400 for only one of `subject_kind` and `subject_id`, 404 naming an unknown
-   * baseline, 409 for a run key that is taken and for a resume with other values, and those of `ExperimentCases`.
+   * baseline, 409 for a run key that is taken, for a resume with other values, and for a new experiment over an archived
+   * dataset, and those of `ExperimentCases`.
    */
   async create(
     scope: Scope,
@@ -105,6 +106,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
       const created = newRow(scope, dto, pairs, dataset?.revision ?? null);
       const existing = await this.findRun(tx, scope, created, dto);
       if (existing) return { row: existing, isNew: false };
+      if (dataset) checkLive(dataset, 'dataset');
       const count = dataset && (await this.cases.count(tx, scope, dataset, dto, inFile));
       return { row: await this.insert(tx, scope, { ...created, expected_case_count: count }), isNew: true };
     });

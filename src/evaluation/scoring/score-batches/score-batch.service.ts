@@ -83,18 +83,27 @@ export class ScoreBatchService {
     checkWorkspaceOfSearch(scope, workspace_id);
     if (!(await this.experiments.exists(scope, experimentId)))
       throw problem.notFound('experiment', experimentId);
-    const requests = new Map<string, ScoringRequest>();
-    for (const [index, id] of (await this.scorerNames.idsOf(scope, scorers)).entries()) {
-      if (requests.has(id)) continue;
-      const scorer = await this.scorers.find(scope, id);
-      if (!scorer) throw problem.unknownReference(`/scorers/${index}`, 'scorer', scorers[index]!);
-      if (scorer.scorer_kind === 'human') {
-        const detail = 'must not be a scorer of kind `human`, because people give its scores';
-        throw problem.invalidField(`/scorers/${index}`, detail);
-      }
-      requests.set(id, await this.scoring.read(scope, id, { ...options, experiment_id: experimentId }, CAP));
+    const ids = await this.scorerNames.idsOf(scope, scorers);
+    const distinct = [...new Set(ids)];
+    const found = await this.scorers.findMany(scope, distinct);
+    const kinds = new Map(found.map(({ scorer_id, scorer_kind }) => [scorer_id, scorer_kind]));
+    const unknown = ids.findIndex((id) => !kinds.has(id));
+    if (unknown >= 0) throw problem.unknownReference(`/scorers/${unknown}`, 'scorer', scorers[unknown]!);
+    const human = ids.findIndex((id) => kinds.get(id) === 'human');
+    if (human >= 0) {
+      const detail = 'must not be a scorer of kind `human`, because people give its scores';
+      throw problem.invalidField(`/scorers/${human}`, detail);
     }
-    return { score_batches: await this.order(scope, [...requests.values()], signal) };
+    const max = this.environment.MAX_OPEN_SCORE_BATCHES;
+    if (distinct.length > max) {
+      const detail = `must name at most ${max} scorers, because an organization can have at most ${max} open batches`;
+      throw problem.validationFailed([{ pointer: '/scorers', detail }]);
+    }
+    const requests: ScoringRequest[] = [];
+    for (const id of distinct) {
+      requests.push(await this.scoring.read(scope, id, { ...options, experiment_id: experimentId }, CAP));
+    }
+    return { score_batches: await this.order(scope, requests, signal) };
   }
 
   /** Stores batches and starts their first runs, all or none. */

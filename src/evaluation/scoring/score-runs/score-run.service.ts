@@ -3,6 +3,7 @@ import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
+import { rootLogger } from '#platform/logging';
 import { defineJob, JobQueue } from '#platform/jobs';
 import { type ListQueryDto, type Page, toPage } from '#platform/paging';
 import { orNotFound, type Problem, problem } from '#platform/problem';
@@ -228,12 +229,15 @@ export class ScoreRunService {
     for (const batch of batches) {
       if (!isLive) {
         await this.cancelBatch(tx, scope, batch, WORKSPACE_INACTIVE);
-      } else if (isOverLimit || costUsd >= batch.max_cost_usd!) {
-        const waiting = await this.runs.lockAndCountWaiting(tx, scope, batch.score_batch_id);
-        if (waiting !== null) await this.endOverLimit(tx, scope, batch, waiting);
-      } else if ((await this.startBatchRuns(tx, scope, batch, { costUsd })) > 0) {
-        return;
+        continue;
       }
+      const waiting = await this.runs.lockAndCountWaiting(tx, scope, batch.score_batch_id);
+      if (waiting === null) continue;
+      // all of its targets were erased
+      if (waiting === 0) await this.runs.endBatch(tx, scope, batch.score_batch_id, SUCCEEDED);
+      else if (isOverLimit || costUsd >= batch.max_cost_usd!)
+        await this.endOverLimit(tx, scope, batch, waiting);
+      else if ((await this.startBatchRuns(tx, scope, batch, { costUsd })) > 0) return;
     }
   }
 
@@ -241,7 +245,11 @@ export class ScoreRunService {
   async continueStalledOrders(): Promise<void> {
     for (const { order_id, org_id, workspace_id, created_by } of await this.runs.stalledOrders()) {
       const scope = workspaceScope(org_id, workspace_id, created_by, expandRoles(['evaluator']));
-      await this.database.transaction((tx) => this.continueOrder(tx, scope, order_id));
+      try {
+        await this.database.transaction((tx) => this.continueOrder(tx, scope, order_id));
+      } catch (err) {
+        rootLogger.warn({ err, order_id }, 'an order of scores could not be continued');
+      }
     }
   }
 

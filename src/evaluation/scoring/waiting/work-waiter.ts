@@ -1,10 +1,14 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { runAs } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
+import { tracing } from '#platform/tracing';
 import { OpenWorkRepository, type WorkKey } from './open-work.repository';
 
 /** Requests of one principal that may wait at once in a process. */
 const WAITERS_MAX = 8;
+/** The owner of the connections for polls. */
+const OWNER = 'waiting';
 /** Time between two looks at the work that requests wait for. */
 const POLL_MS = 500;
 
@@ -62,7 +66,8 @@ export class WorkWaiter implements OnModuleDestroy {
       const timeout = setTimeout(end, ms);
       signal.addEventListener('abort', end);
       this.waiters.add(waiter);
-      this.timer ??= setTimeout(() => void this.poll(), POLL_MS);
+      // for all organizations, not as the one whose request came first
+      this.timer ??= runAs(OWNER, () => this.pollLater());
     });
   }
 
@@ -76,7 +81,11 @@ export class WorkWaiter implements OnModuleDestroy {
       rootLogger.warn({ err: error }, 'the work that requests wait for could not be read');
     }
     const isNeeded = this.waiters.size > 0 && !this.isStopping;
-    this.timer = isNeeded ? setTimeout(() => void this.poll(), POLL_MS) : undefined;
+    this.timer = isNeeded ? this.pollLater() : undefined;
+  }
+
+  private pollLater(): NodeJS.Timeout {
+    return setTimeout(() => void tracing().untraced(() => this.poll()), POLL_MS);
   }
 }
 
