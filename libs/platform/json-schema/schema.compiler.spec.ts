@@ -64,6 +64,17 @@ describe('compileJsonSchema', () => {
     expect(isValid({ contains: { const: 1 }, minContains: 2 }, [1, 2, 1])).toBe(true);
   });
 
+  it('tells several patterns of a schema apart', () => {
+    const schema = {
+      properties: { a: { pattern: '^a' }, b: { pattern: '^b' } },
+      patternProperties: { '^c': false },
+    };
+    expect(isValid(schema, { a: 'a1', b: 'b1' })).toBe(true);
+    expect(violations(schema, { a: 'b1', b: 'b1' })).toMatchObject([{ pointer: '/a' }]);
+    expect(violations(schema, { a: 'a1', b: 'a1' })).toMatchObject([{ pointer: '/b' }]);
+    expect(isValid(schema, { c1: 1 })).toBe(false);
+  });
+
   it('follows references inside the schema and rejects all others', () => {
     const schema = { $defs: { name: { type: 'string' } }, properties: { a: { $ref: '#/$defs/name' } } };
     expect(isValid(schema, { a: 'x' })).toBe(true);

@@ -71,6 +71,11 @@ export class LinearRegExp {
     }
   }
 
+  /** Returns the pattern as a literal. Ajv tells the patterns of a schema apart by it. */
+  toString(): string {
+    return `/${this.source}/${this.flags}`;
+  }
+
   /** Tells whether the pattern matches anywhere in the text. */
   test(text: string): boolean {
     return this.program.test(text);

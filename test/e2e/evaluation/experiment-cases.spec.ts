@@ -77,9 +77,27 @@ describe('the cases of an experiment', () => {
     const pinned = { dataset_record_version: 1, metadata: { m: 1 }, tags: ['t'] };
     expect(await cases(experiment_id)).toEqual(
       [
-        { case_id: 'a', state: 'done', result_ids: [results[0]!.result_id] },
-        { case_id: 'b', state: 'failed', result_ids: [results[1]!.result_id] },
-        ...[c, 'd', 'e'].map((case_id) => ({ case_id, state: 'pending', result_ids: [] })),
+        {
+          case_id: 'a',
+          state: 'done',
+          result_ids: [results[0]!.result_id],
+          missing_trials: [],
+          failed_trials: [],
+        },
+        {
+          case_id: 'b',
+          state: 'failed',
+          result_ids: [results[1]!.result_id],
+          missing_trials: [],
+          failed_trials: [1],
+        },
+        ...[c, 'd', 'e'].map((case_id) => ({
+          case_id,
+          state: 'pending',
+          result_ids: [],
+          missing_trials: [1],
+          failed_trials: [],
+        })),
       ].map((one, i) => ({ ...one, ...pinned, dataset_record_id: records[i], input: `q${i}`, expected: i })),
     );
     const pending = await cases(experiment_id, '?state=pending');
@@ -272,11 +290,16 @@ describe('the cases of an experiment', () => {
           ...[1, 2, 3].map((n) => trial(`é#${n}`, c, { scores: { s: n === 1 ? null : 0.5 } })),
         ]),
       ).toEqual(new Array(7).fill(201));
-      const states = (await cases(experiment_id)).map((one) => [one.state, one.result_ids.length]);
+      const states = (await cases(experiment_id)).map((one: any) => [
+        one.state,
+        one.result_ids.length,
+        one.missing_trials,
+        one.failed_trials,
+      ]);
       expect(states).toEqual([
-        ['failed', 3],
-        ['pending', 1],
-        ['done', 3],
+        ['failed', 3, [], [2]],
+        ['pending', 1, [1, 3], []],
+        ['done', 3, [], []],
       ]);
       // an error and a missing trial leave a case uncovered
       const { summary } = await space.finalize(experiment_id);
