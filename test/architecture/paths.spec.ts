@@ -31,9 +31,13 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Segments with a folder of another name: `/registry/v1/org` is the caller's own organization of `/registry/v1/orgs`, and
- * `/eval/v1/scoring-rules` lists the rules of all scorers.
+ * `/eval/v1/scoring-rules` lists the rules of all scorers, and `/skill/v1/index.json` all skills.
  */
-const FOLDERS: Readonly<Record<string, string>> = { org: 'orgs', 'scoring-rules': 'rules' };
+const FOLDERS: Readonly<Record<string, string>> = {
+  org: 'orgs',
+  'scoring-rules': 'rules',
+  'index.json': 'skills',
+};
 
 /** The folders of routes whose paths name no area, because a standard or the clients choose them. */
 const WITHOUT_AREA: Readonly<Record<string, string>> = {
