@@ -4,7 +4,8 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '#testing';
 import { migrate } from '../../src/database/migrate';
-import { BASELINES } from '../../src/database/migrations';
+import { BASELINES, MIGRATIONS } from '../../src/database/migrations';
+import { stepsOf } from '../../src/database/migrations/migration';
 import { closedDirectory, query, withServer } from './embedded-postgres.harness';
 
 // each process loads the whole application
@@ -104,8 +105,9 @@ describe('a start after an interrupted migration', () => {
 
     await query(database.url, 'DROP TABLE session_messages');
     await migrate(database.url);
+    const names = [...BASELINES.map(({ name }) => name), ...stepsOf(MIGRATIONS).map(({ name }) => name)];
     expect(await query(database.url, 'SELECT name FROM migrations ORDER BY applied_at')).toEqual(
-      BASELINES.map(({ name }) => ({ name })),
+      names.map((name) => ({ name })),
     );
     await database.drop();
   });

@@ -28,7 +28,7 @@ import {
   IsWholeNumber,
 } from '#platform/http';
 import { isJsonObject, parseJson } from '#platform/json';
-import { ProblemDto } from '#platform/problem';
+import type { ProblemDto } from '#platform/problem';
 import { PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
 import { SCORE_SOURCES, type ScoreSource, IsTraceId } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';

@@ -287,6 +287,7 @@ export class GeneratedBodies {
       case_id_column: [null, 'id'],
       mapping: [null, {}, { input: ['q'] }, { expected: 'q' }, { inputs: ['a'] }],
       scorer: ['s', 't'],
+      scorers: [[ids.scorer_id], [ids.scorer_id], ['no such scorer'], []],
       scores: [
         { s: 1, t: null, u: true },
         {

@@ -64,6 +64,7 @@ describe('lists with generated queries', () => {
       session_id: 's',
       scorer_id,
       score_run_id,
+      score_batch_id: 'batch_x',
       version: '1',
     };
   });

@@ -3,7 +3,7 @@ import { committedDocument } from '#testing';
 /** An operation of the OpenAPI document. */
 export type Operation = {
   operationId: string;
-  parameters?: { name: string; in: string; schema?: { enum?: string[] } }[];
+  parameters?: { name: string; in: string; description?: string; schema?: { enum?: string[] } }[];
 };
 type Schema = { $ref?: string; properties?: Record<string, unknown>; allOf?: Schema[] };
 
@@ -31,9 +31,12 @@ const PAGE_PARAMETERS = new Set([
   ...['limit', 'offset', 'cursor', 'sort', 'include_archived', 'total', 'since', 'until'],
 ]);
 
-/** Returns the parameters of a list, except those of its page. */
+/** Returns the parameters of a list, except those of its page and the workspace of a name in its path. */
 export const filtersOf = ({ parameters = [] }: Operation): string[] =>
-  parameters.filter((one) => one.in === 'query' && !PAGE_PARAMETERS.has(one.name)).map(({ name }) => name);
+  parameters
+    .filter((one) => one.in === 'query' && !PAGE_PARAMETERS.has(one.name))
+    .filter(({ description = '' }) => !description.startsWith('The workspace of `name:` in the path.'))
+    .map(({ name }) => name);
 
 /** Returns the sort orders of a list, ascending and descending. */
 export const sortsOf = ({ parameters = [] }: Operation): string[] =>

@@ -190,7 +190,8 @@ export const unknownIds = (ids: Ids): Ids =>
   );
 
 /** Returns whether a path parameter has the same values in every tenant. */
-export const isNeutral = (name: string): boolean => name.startsWith('version') || name === 'path';
+export const isNeutral = (name: string): boolean =>
+  name.startsWith('version') || name === 'path' || name === 'label';
 
 /** Returns different last characters of an id, in its alphabet. */
 const otherEnd = (id: string): string => (id.endsWith('000') ? '111' : '000');
