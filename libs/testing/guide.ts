@@ -83,8 +83,9 @@ export function describeGuide(page: string, tests: () => void): void {
  * - A `json` or `text` block directly after such a block is a sample of its output, and is compared: see `matchesSample`.
  * - Other blocks do not run.
  *
- * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. `BASE_URL`, `API_KEY` and
- * `WORKSPACE` are set too, and the address `localhost:8080` is replaced by the address of the service.
+ * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. `SERVICE_URL`,
+ * `SERVICE_API_KEY` and `SERVICE_WORKSPACE_ID` are set too, and the address `localhost:8080` is replaced by the address of
+ * the service.
  */
 export class Guide {
   private readonly blocks: Block[];
@@ -94,15 +95,20 @@ export class Guide {
   private constructor(
     page: string,
     private readonly directory: string,
-    { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE }: Bootstrap,
+    bootstrap: Bootstrap,
     replacements: Record<string, string>,
   ) {
-    const all = Object.entries({ 'localhost:8080': new URL(BASE_URL).host, ...replacements });
+    const all = Object.entries({ 'localhost:8080': new URL(bootstrap.base_url).host, ...replacements });
     this.blocks = blocksOf(page).map((block) => ({
       ...block,
       text: all.reduce((text, [from, to]) => text.replaceAll(from, to), block.text),
     }));
-    this.env = { ...process.env, BASE_URL, API_KEY, WORKSPACE };
+    this.env = {
+      ...process.env,
+      SERVICE_URL: bootstrap.base_url,
+      SERVICE_API_KEY: bootstrap.api_key,
+      SERVICE_WORKSPACE_ID: bootstrap.workspace_id,
+    };
     // A separate process group, so that nothing that a page starts outlives it.
     this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env, detached: true });
     this.shell.stdout.setEncoding('utf8');

@@ -177,7 +177,7 @@ describeGuide(PAGE, () => {
     /** Evaluates a model through a proxy. The pauses between the retries take most of the time, so models run at once. */
     const through = async (opened: Promise<HttpForwarder>, model: string): Promise<ScriptEnd> => {
       const proxy = await opened;
-      const end = await script('eval.sh', model, 'commit-1', { BASE_URL: proxy.url });
+      const end = await script('eval.sh', model, 'commit-1', { SERVICE_URL: proxy.url });
       await proxy.close();
       return end;
     };
