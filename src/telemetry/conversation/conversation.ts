@@ -121,12 +121,15 @@ export class Turn {
   }
 
   /**
-   * Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same.
+   * Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same. An output with messages of
+   * the user is the whole conversation, as LangGraph's state is, so it repeats the input.
    *
    * @returns the new messages
    */
   addOutput(messages: readonly SessionMessage[], counts: Counts): SessionMessage[] {
-    const counted = messages.map((message) => this.count(message, counts, this.traceCounts));
+    const isWhole = messages.some(({ role }) => role === 'user');
+    const own = isWhole ? new Map<string, number>() : counts;
+    const counted = messages.map((message) => this.count(message, own, this.traceCounts));
     return this.record(counted, ({ isRepeated }) => !isRepeated);
   }
 
