@@ -135,7 +135,9 @@ export class Turn {
 
   /** Counts a message of a span. @param earlier the counts with which it is compared */
   private count(message: SessionMessage, counts: Counts, earlier: Counts): CountedMessage {
-    const entries = entriesOf(message).map(({ heading, body }) => {
+    // some spans name the tool that answers, others only the call
+    const unnamed = message.role === 'tool' ? { ...message, name: undefined } : message;
+    const entries = entriesOf(unnamed).map(({ heading, body }) => {
       const fingerprint = fingerprintOf(JSON.stringify([heading, canonical(body)]));
       const count = (counts.get(fingerprint) ?? 0) + 1;
       counts.set(fingerprint, count);
