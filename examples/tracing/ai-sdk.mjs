@@ -21,7 +21,7 @@ const lookup_order = tool({
 await withTrace({ userId: 'ada', sessionId: 'ai-sdk-1', tags: ['example'] }, async () => {
   const { textStream } = streamText({
     model: openai(MODEL),
-    system: 'Answer in one sentence.',
+    instructions: 'Answer in one sentence.',
     prompt: 'Where is order 7?',
     tools: { lookup_order },
     stopWhen: stepCountIs(5),

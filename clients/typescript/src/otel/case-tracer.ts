@@ -1,21 +1,10 @@
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { CallOutcome } from '../evaluate/call.js';
+import type { CaseTracer, TracedCall } from '../evaluate/traces.js';
 import { contentAttributes } from './content.js';
 import { activeContext, startSpan, withSpan } from './context.js';
 import { FLUSH_MS } from './service-exporter.js';
 import type { SpanQueue } from './span-queue.js';
-
-/** One call of the task of `evaluate`. */
-interface TracedCall {
-  name: string;
-  experimentId: string;
-  id: string;
-  input: unknown;
-}
-
-interface CallOutcome {
-  output?: unknown;
-  error?: string | undefined;
-}
 
 const TRACER = Symbol.for('agent-registry.tracer');
 const registry = globalThis as { [key: symbol]: unknown };
@@ -28,7 +17,7 @@ const registry = globalThis as { [key: symbol]: unknown };
  */
 export function registerCaseTracer(queue: SpanQueue | undefined): () => void {
   const droppedBefore = queue?.stats.dropped ?? 0;
-  const tracer = {
+  const tracer: CaseTracer & { hasLost: boolean } = {
     isForeign: !queue,
     run: runInTrace,
     /** Resolves when the service has answered for all spans that have ended. Rejects if it is away. */

@@ -147,16 +147,17 @@ export class SpanQueue {
   private drain(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    return (this.draining ??= context
-      .with(UNTRACED, () => this.sendAll())
-      .finally(() => {
-        this.draining = undefined;
-      }));
+    this.draining ??= context.with(UNTRACED, () => this.sendAll());
+    return this.draining;
   }
 
   private async sendAll(): Promise<void> {
     await Promise.resolve(); // the caller is the application
-    while (this.waiting.length > 0) await this.send(this.takeBatch());
+    while (this.waiting.length > 0) {
+      const batch = this.takeBatch();
+      await this.send(batch).catch((error: unknown) => this.drop(batch.length, reasonOf(error)));
+    }
+    this.draining = undefined; // at once, so that no span is added in between
   }
 
   private takeBatch(): EncodedSpan[] {
