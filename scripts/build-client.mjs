@@ -22,7 +22,7 @@ function filesBelow(folder) {
     .sort();
 }
 
-/** Writes dist/esm. Returns what is wrong with the sources. */
+/** Checks the types and writes both formats. Returns what is wrong with the sources. */
 function compile() {
   const { config } = ts.readConfigFile(path.join(CLIENT, 'tsconfig.json'), (file) =>
     readFileSync(file, 'utf8'),
@@ -30,23 +30,51 @@ function compile() {
   const parsed = ts.parseJsonConfigFileContent(config, ts.sys, CLIENT);
   const program = ts.createProgram(parsed.fileNames, parsed.options);
   const found = [...parsed.errors, ...ts.getPreEmitDiagnostics(program)];
-  return found.length > 0 ? found : program.emit().diagnostics;
+  if (found.length > 0) return found;
+  const declarations = new Map();
+  const { diagnostics } = program.emit(
+    undefined,
+    (file, text) => declarations.set(path.relative(ESM, file), text),
+    undefined,
+    true,
+  );
+  writeDeclarations(declarations);
+  for (const file of filesBelow(SOURCES).filter((each) => /(?<!\.d)\.ts$/.test(each))) {
+    for (const [folder, module] of formatsOf(file))
+      write(path.join(folder, file.replace(/\.ts$/, '.js')), toJavaScript(file, module));
+  }
+  write(path.join(CJS, 'package.json'), '{ "type": "commonjs" }\n');
+  return diagnostics;
 }
 
-/** Writes dist/cjs. The declarations are those of dist/esm, which name the same files. */
-function writeCommonJs() {
-  const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 };
-  for (const file of filesBelow(ESM)) {
-    if (file.startsWith(ESM_ONLY)) continue;
-    const text = readFileSync(path.join(ESM, file), 'utf8');
-    write(file, file.endsWith('.js') ? ts.transpileModule(text, { compilerOptions }).outputText : text);
+/** Writes the declarations that users can reach, the same for both formats, because they name the same files. */
+function writeDeclarations(declarations) {
+  const { exports } = JSON.parse(readFileSync(path.join(CLIENT, 'package.json'), 'utf8'));
+  const entries = Object.values(exports).flatMap((entry) => entry.import ?? []);
+  const reached = new Set(entries.map((entry) => path.relative('dist/esm', entry).replace(/\.js$/, '.d.ts')));
+  for (const file of reached) {
+    const text = declarations.get(file);
+    for (const [, target] of text.matchAll(/(?:from|import\()\s*'(\.[^']+)\.js'/g))
+      reached.add(`${path.join(path.dirname(file), target)}.d.ts`);
+    for (const [folder] of formatsOf(file)) write(path.join(folder, file), text);
   }
-  write('package.json', '{ "type": "commonjs" }\n');
+}
+
+/** Returns the folders that a file belongs to, with the module format of each. */
+function formatsOf(file) {
+  const esm = [ESM, ts.ModuleKind.ESNext];
+  return file.startsWith(ESM_ONLY) ? [esm] : [esm, [CJS, ts.ModuleKind.CommonJS]];
+}
+
+/** Compiles a source without its comments, which the declarations have. */
+function toJavaScript(file, module) {
+  const compilerOptions = { module, target: ts.ScriptTarget.ES2022, removeComments: true };
+  return ts.transpileModule(readFileSync(path.join(SOURCES, file), 'utf8'), { compilerOptions }).outputText;
 }
 
 function write(file, text) {
-  mkdirSync(path.dirname(path.join(CJS, file)), { recursive: true });
-  writeFileSync(path.join(CJS, file), text);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
 }
 
 /** Adds the declarations that are sources. They are large, so dist/cjs only refers to them. */
@@ -54,7 +82,10 @@ function addDeclarations() {
   for (const file of filesBelow(SOURCES).filter((each) => each.endsWith('.d.cts'))) {
     cpSync(path.join(SOURCES, file), path.join(ESM, file));
     const name = file.replace(/\.d\.cts$/, '.cjs').replaceAll(path.sep, '/');
-    write(file, `export type * from '${'../'.repeat(file.split(path.sep).length)}esm/${name}';\n`);
+    write(
+      path.join(CJS, file),
+      `export type * from '${'../'.repeat(file.split(path.sep).length)}esm/${name}';\n`,
+    );
   }
 }
 
@@ -109,7 +140,6 @@ function build() {
     );
     return false;
   }
-  writeCommonJs();
   addDeclarations();
   cpSync(path.join(ROOT, 'LICENSE'), path.join(DIST, 'LICENSE'));
   pack();

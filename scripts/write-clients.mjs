@@ -275,9 +275,12 @@ function union(types) {
 
 const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
 
+/** Returns the first sentence as a comment. All sentences would be a third of the package; the API reference has them. */
 function doc(text, indent) {
   if (!text) return '';
-  return `${indent}/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim()} */\n`;
+  const line = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
+  const [sentence] = /^.*?(?<!\be\.g|\bi\.e)[.:](?= [^a-z]|$)/.exec(line) ?? [line];
+  return `${indent}/** ${sentence} */\n`;
 }
 
 /** @param {string} root where to write, for tests */

@@ -34,7 +34,7 @@ export async function evaluations(bench: Bench): Promise<void> {
       ];
       const perCase = sides.map(({ name, measure }) => ({
         name,
-        measure: async () => (await measure()) / CASES,
+        measure: async (round: number) => (await measure(round)) / CASES,
       }));
       const result = await compare(perCase);
       const title = `a case of evaluate that does nothing, concurrency ${concurrency}`;
