@@ -279,7 +279,7 @@ const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
 function doc(text, indent) {
   if (!text) return '';
   const line = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
-  const [sentence] = /^.*?(?<!\be\.g|\bi\.e)[.:](?= [^a-z]|$)/.exec(line) ?? [line];
+  const [sentence] = /^.*?(?<!\be\.g|\bi\.e)\.(?= [^a-z]|$)/.exec(line) ?? [line];
   return `${indent}/** ${sentence} */\n`;
 }
 
