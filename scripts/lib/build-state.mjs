@@ -11,22 +11,47 @@ export const EXAMPLES = 'tsconfig.examples.json';
 const PROJECTS = [ALL, SHIPPED, EXAMPLES];
 
 const DIST = path.join(ROOT, 'dist');
+const CLIENT = 'clients/typescript';
 const STAMPS = path.join(DIST, '.built.json');
+const CLIENT_STAMP = path.join(ROOT, CLIENT, 'dist/.built');
 const ALSO_INPUT = [...PROJECTS, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
 
 /** Suffix of the stamp of a build that did not check types. */
 const UNCHECKED = ' unchecked';
 
 /**
- * Compiles the project of `config` unless it is up to date. Resolves to false if that fails. With `checkTypes: false`, does
- * not check types, so that a start is quick, and accepts a build that did not.
+ * Compiles the project of `config` and the client, unless they are up to date. Resolves to false if that fails. With
+ * `checkTypes: false`, does not check the types of the project, so that a start is quick, and accepts a build that did not.
  */
 export async function ensureBuilt(config, { checkTypes }) {
+  const client = ensureClient();
+  if (config === ALL && !(await client)) return false; // tests import its declarations
+  return (await Promise.all([client, ensureProject(config, checkTypes)])).every(Boolean);
+}
+
+async function ensureProject(config, checkTypes) {
   const stamp = stampOf(config);
   const built = readStamps()[config];
   if (built === stamp || (!checkTypes && built === stamp + UNCHECKED)) return true;
   say('building');
   return runNode('scripts/build.mjs', checkTypes ? [config] : [config, '--no-check']);
+}
+
+/** Builds the client unless it is up to date. Resolves to false if that fails. */
+async function ensureClient() {
+  if (existsSync(CLIENT_STAMP) && readFileSync(CLIENT_STAMP, 'utf8') === clientStamp()) return true;
+  say('building the client');
+  return runNode('scripts/build-client.mjs');
+}
+
+/** Call before a build of the client. Marks it as unfinished. */
+export function beginClient() {
+  rmSync(CLIENT_STAMP, { force: true });
+}
+
+/** Call after a successful build of the client. */
+export function finishClient() {
+  writeFileSync(CLIENT_STAMP, clientStamp());
 }
 
 /**
@@ -65,18 +90,30 @@ function writeStamps(stamps) {
   writeFileSync(STAMPS, JSON.stringify(stamps));
 }
 
+function clientStamp() {
+  const names = ['package.json', 'tsconfig.json', 'README.md'].map((name) => path.join(ROOT, CLIENT, name));
+  const scripts = [path.join(ROOT, 'scripts/build-client.mjs'), path.join(ROOT, 'package-lock.json')];
+  return digestOf([...names, ...scripts, ...filesBelow(path.join(ROOT, CLIENT, 'src')).sort()]);
+}
+
 function stampOf(config) {
-  const hash = createHash('sha256');
   const { include, exclude = [] } = JSON.parse(readFileSync(path.join(ROOT, config), 'utf8'));
   const others = exclude.map((folder) => path.join(ROOT, folder) + path.sep);
   const sources = include
     .flatMap((folder) => filesBelow(path.join(ROOT, folder)))
     .filter((file) => !others.some((folder) => file.startsWith(folder)));
   const shipped = (file) => config === ALL || !file.endsWith('.spec.ts');
-  for (const file of [
+  const client = config === ALL ? [CLIENT_STAMP] : [];
+  return digestOf([
     ...ALSO_INPUT.map((name) => path.join(ROOT, name)),
+    ...client,
     ...sources.filter(shipped).sort(),
-  ]) {
+  ]);
+}
+
+function digestOf(files) {
+  const hash = createHash('sha256');
+  for (const file of files) {
     if (existsSync(file))
       hash
         .update(`${path.relative(ROOT, file)}\0`)

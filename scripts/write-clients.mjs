@@ -1,0 +1,295 @@
+// npm run openapi: writes the generated part of the clients from openapi.json: the types of every schema and operation, and
+// the table of operations.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from './lib/project.mjs';
+
+const FOLDER = 'clients/typescript/src/api';
+const NOTICE = '// Written by `npm run openapi`. Do not edit.\n';
+/** POST operations without an idempotency key that only read, so that a client may repeat them. */
+const READS = [
+  'checkGate',
+  'checkTraces',
+  'countModelMessageTokens',
+  'planApp',
+  'queryExperimentTraceStats',
+  'queryScoreStats',
+  'querySpanStats',
+  'queryTraceStats',
+  'searchDatasets',
+  'searchExperiments',
+  'searchRegistry',
+];
+const JSON_TYPE = 'application/json';
+const EVENTS = 'text/event-stream';
+/** Longest type that is written where it is used instead of by its name. */
+const INLINE = 60;
+
+/** Returns the generated files as texts, by path. */
+export function clientFiles(document, version) {
+  return new Generator(document, version).files();
+}
+
+class Generator {
+  constructor(document, version) {
+    this.document = document;
+    this.version = version;
+    this.schemas = document.components.schemas;
+    this.operations = operationsOf(document);
+    this.bodies = this.schemasOfBodies();
+    this.used = new Set();
+  }
+
+  files() {
+    const api = this.operations.map((operation) => this.method(operation)).join('\n');
+    return {
+      [`${FOLDER}/types.d.cts`]: `${NOTICE}import type { ApiPromise, Pages, RawBody, RequestOptions } from './calls.cjs';\n\n${this.types()}
+/** Every operation of the service. Members of the path and the query are members of \`request\`; a body is its \`body\`. */
+export interface Operations {
+${api}
+}\n`,
+      [`${FOLDER}/operations.ts`]: `${NOTICE}
+/** The version of this client, and of the service that it was made for. */
+export const VERSION = '${this.version}';
+
+/**
+ * The operations by name: method, path, flags and the media type of a body that is not JSON. The flags are letters:
+ * i: accepts an idempotency key; r: may be repeated without one; h: takes the header X-Service-Workspace-Id;
+ * w: the body requires workspace_id; q: the query takes workspace_id; c, b, o: is a list, continued by a cursor in the query,
+ * by one in the body, or by an offset; t: counts the items unless told not to; n: the response is not JSON; s: the response
+ * can be a stream of events.
+ */
+export const operations: Readonly<Record<string, string>> = {
+${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(operation)}',`).join('\n')}
+};\n`,
+    };
+  }
+
+  /** Writes the schemas that have a name of their own in the types, those that they refer to included. */
+  types() {
+    const done = new Map();
+    for (let size = -1; size !== done.size;) {
+      size = done.size;
+      for (const name of this.used) if (!done.has(name)) done.set(name, this.declaration(name));
+    }
+    return [...done.keys()]
+      .sort()
+      .map((name) => done.get(name))
+      .join('');
+  }
+
+  declaration(name) {
+    const schema = this.schemas[name];
+    return `${doc(schema.description, '')}export type ${name} = ${this.type(schema, this.bodies.has(name))};\n`;
+  }
+
+  /** Names the schemas of request bodies. In these, `workspace_id` may be left out, and read-only members are not declared. */
+  schemasOfBodies() {
+    const named = ({ $ref, oneOf, anyOf }) =>
+      $ref
+        ? [$ref.split('/').pop(), ...named(this.resolve({ $ref }))]
+        : (oneOf ?? anyOf ?? []).flatMap((each) => named(each));
+    return new Set(
+      this.operations.flatMap(({ body }) => (body?.[JSON_TYPE] ? named(body[JSON_TYPE].schema) : [])),
+    );
+  }
+
+  resolve(part) {
+    if (!part?.$ref) return part;
+    return this.resolve(
+      part.$ref
+        .slice(2)
+        .split('/')
+        .reduce((parent, key) => parent[key], this.document),
+    );
+  }
+
+  /** Returns the TypeScript type of a schema. */
+  type(schema, isBody = false) {
+    if (schema.$ref) return this.reference(schema.$ref.split('/').pop());
+    if (schema.const !== undefined) return JSON.stringify(schema.const);
+    if (schema.enum) return union(schema.enum.map((value) => JSON.stringify(value)));
+    if (schema.allOf) return schema.allOf.map((each) => this.type(each)).join(' & ');
+    const alternatives = schema.oneOf ?? schema.anyOf;
+    if (alternatives) return union(alternatives.map((each) => this.type(each)));
+    if (Array.isArray(schema.type))
+      return union(schema.type.map((type) => this.type({ ...schema, type }, isBody)));
+    if (schema.format === 'binary') return 'RawBody';
+    if (schema.type === 'array') return this.array(schema);
+    if (schema.type === 'object') return this.object(schema, isBody);
+    return (
+      { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' }[
+        schema.type
+      ] ?? 'unknown'
+    );
+  }
+
+  reference(name) {
+    if (name === 'JsonValue') return 'unknown';
+    const schema = this.schemas[name];
+    const isRecursive = JSON.stringify(schema).includes(`"#/components/schemas/${name}"`);
+    if (!schema.properties && !isRecursive) {
+      const before = new Set(this.used);
+      const text = this.type(schema, this.bodies.has(name));
+      if (text.length <= INLINE) return text;
+      this.used = before;
+    }
+    this.used.add(name);
+    return name;
+  }
+
+  array({ items = {} }) {
+    const item = this.type(items);
+    return /^[\w.]+$/.test(item) ? `${item}[]` : `(${item})[]`;
+  }
+
+  object({ properties = {}, required = [], additionalProperties }, isBody) {
+    const members = Object.entries(properties)
+      .filter(([, member]) => !(isBody && member.readOnly))
+      .map(([name, member]) => {
+        const optional = !required.includes(name) || (isBody && name === 'workspace_id') ? '?' : '';
+        return `${doc(member.description, '  ')}  ${key(name)}${optional}: ${this.type(member)};\n`;
+      });
+    if (members.length === 0 && typeof additionalProperties === 'object')
+      return `{ [key: string]: ${this.type(additionalProperties)} }`;
+    if (additionalProperties === true || members.length === 0) members.push('  [key: string]: unknown;\n');
+    return members.length === 1 && !members[0].includes('/**')
+      ? `{ ${members[0].trim()} }`
+      : `{\n${members.join('')}}`;
+  }
+
+  method(operation) {
+    const { operationId, summary, description, parameters, body, isBodyRequired } = operation;
+    const members = parameters
+      .filter((parameter) => parameter.in !== 'header')
+      .map(
+        (parameter) =>
+          `${doc(parameter.description, '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
+      );
+    if (body) members.push(`    body${isBodyRequired ? '' : '?'}: ${this.bodyType(body)};\n`);
+    const isOptional = !isBodyRequired && !parameters.some((parameter) => parameter.required);
+    const request =
+      members.length > 0 ? `request${isOptional ? '?' : ''}: {\n${members.join('')}  }, ` : 'request?: {}, ';
+    const text = [summary && `${summary}.`, description].filter(Boolean).join(' ');
+    return `${doc(text, '  ')}  ${operationId}(${request}options?: RequestOptions): ${this.result(operation)};`;
+  }
+
+  parameterType({ in: place, name, schema }) {
+    if (place === 'path') return name.startsWith('version') ? 'string | number' : 'string';
+    return this.type(schema).replace(/ \| null$/, '');
+  }
+
+  bodyType(body) {
+    const json = body[JSON_TYPE] && this.type(body[JSON_TYPE].schema, true);
+    const isRaw = Object.keys(body).some((type) => type !== JSON_TYPE);
+    return union([json, isRaw && 'RawBody'].filter(Boolean));
+  }
+
+  result(operation) {
+    if (operation.isRaw) return 'ApiPromise<Response>';
+    const schemas = operation.results.filter(Boolean);
+    const [page] = schemas.map((schema) => this.resolve(schema));
+    const types = schemas.map((schema) => this.type(schema));
+    if (!operation.list) return `ApiPromise<${types.length > 0 ? union(types) : 'void'}>`;
+    const item = this.type(this.resolve(page.properties.items).items);
+    return `Pages<${item}, ${union(types)}>`;
+  }
+
+  /** Returns what the client has to know about an operation. */
+  entry(operation) {
+    const { operationId, method, path: route, parameters, body } = operation;
+    const has = (name) => parameters.some((parameter) => parameter.name === name);
+    const hasQuery = (name) => parameters.some((each) => each.in === 'query' && each.name === name);
+    const json = body?.[JSON_TYPE] && this.resolve(body[JSON_TYPE].schema);
+    const [first] = (json?.oneOf ?? []).map((each) => this.resolve(each));
+    const isWrite = method !== 'get' && method !== 'head';
+    const flags = [
+      has('Idempotency-Key') && 'i',
+      READS.includes(operationId) && 'r',
+      has('X-Service-Workspace-Id') && 'h',
+      (first ?? json)?.required?.includes('workspace_id') && 'w',
+      isWrite && !has('X-Service-Workspace-Id') && hasQuery('workspace_id') && 'q',
+      operation.list,
+      has('total') && 't',
+      operation.isRaw && 'n',
+      operation.mayStream && 's',
+    ];
+    const raw = Object.keys(body ?? {}).filter(
+      (type) => type !== JSON_TYPE && type !== 'multipart/form-data',
+    );
+    const type = raw[0] === '*/*' ? 'application/octet-stream' : raw[0];
+    const target = route.replace('{path}', '{+path}');
+    return [method.toUpperCase(), target, flags.filter(Boolean).join('') || '-', type]
+      .filter(Boolean)
+      .join(' ');
+  }
+}
+
+/** Lists the operations in the order of their names, with everything that references stand for. */
+function operationsOf(document) {
+  const resolve = (part) =>
+    part?.$ref
+      ? resolve(
+          part.$ref
+            .slice(2)
+            .split('/')
+            .reduce((parent, each) => parent[each], document),
+        )
+      : part;
+  return Object.entries(document.paths)
+    .flatMap(([route, { parameters: shared = [], ...methods }]) =>
+      Object.entries(methods).map(([method, operation]) => {
+        const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve);
+        const contents = Object.entries(operation.responses)
+          .filter(([status]) => status < 300)
+          .map(([, response]) => resolve(response).content ?? {});
+        const types = contents.flatMap((content) => Object.keys(content));
+        const results = contents.map((content) => content[JSON_TYPE]?.schema);
+        const page = resolve(results.find(Boolean))?.properties;
+        const body = resolve(operation.requestBody);
+        const has = (name) => parameters.some((parameter) => parameter.name === name);
+        const hasBodyCursor = Boolean(resolve(body?.content[JSON_TYPE]?.schema)?.properties?.cursor);
+        return {
+          ...operation,
+          method,
+          path: route,
+          parameters,
+          body: body?.content,
+          isBodyRequired: body?.required === true,
+          results,
+          isRaw: types.length > 0 && !types.includes(JSON_TYPE),
+          mayStream: types.includes(EVENTS),
+          list:
+            page?.items && page.page
+              ? (has('cursor') && 'c') || (hasBodyCursor && 'b') || (has('offset') && 'o')
+              : undefined,
+        };
+      }),
+    )
+    .sort((a, b) => (a.operationId < b.operationId ? -1 : 1));
+}
+
+/** Joins types without repeating simple ones. */
+function union(types) {
+  const parts = types.flatMap((type) => (/[({]/.test(type) ? [type] : type.split(' | ')));
+  return [...new Set(parts)].join(' | ');
+}
+
+const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
+
+function doc(text, indent) {
+  if (!text) return '';
+  return `${indent}/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim()} */\n`;
+}
+
+function write() {
+  const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const document = JSON.parse(readFileSync(path.join(ROOT, 'openapi.json'), 'utf8'));
+  for (const [file, text] of Object.entries(clientFiles(document, version))) {
+    mkdirSync(path.join(ROOT, path.dirname(file)), { recursive: true });
+    writeFileSync(path.join(ROOT, file), text);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) write();
