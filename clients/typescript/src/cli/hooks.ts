@@ -1,5 +1,14 @@
 import { readFileSync } from 'node:fs';
-import * as module from 'node:module';
+import module, { type LoadFnOutput, type LoadHookContext } from 'node:module';
+
+/** What newer versions of Node have. */
+interface NewerModule {
+  /** From 22.13 on. */
+  stripTypeScriptTypes?: (text: string) => string;
+  /** From 22.15 on. Replaces `register`. */
+  registerHooks?: (hooks: { load: typeof load }) => void;
+}
+export const newerModule: NewerModule = module as NewerModule;
 
 /** How TypeScript is read: by Node, by tsx, or by this file in versions of Node that do not read it themselves. */
 export type TypeScript = 'node' | 'tsx' | 'here';
@@ -12,7 +21,7 @@ export function initialize(chosen: TypeScript): void {
 }
 
 /** Only what is used of the results of hooks, which may be promises. */
-type Loaded = module.LoadFnOutput | Promise<module.LoadFnOutput>;
+type Loaded = LoadFnOutput | Promise<LoadFnOutput>;
 
 /**
  * Loads a TypeScript file with `import` or `export` as an ES module, whatever the type of its package: `npm init` sets
@@ -20,9 +29,9 @@ type Loaded = module.LoadFnOutput | Promise<module.LoadFnOutput>;
  */
 export function load<Result extends Loaded>(
   url: string,
-  context: module.LoadHookContext,
-  next: (url: string, context?: Partial<module.LoadHookContext>) => Result,
-): Result | module.LoadFnOutput {
+  context: LoadHookContext,
+  next: (url: string, context?: Partial<LoadHookContext>) => Result,
+): Result | LoadFnOutput {
   const path = /^file:[^?#]*\.m?ts(?=$|\?)/.exec(url)?.[0];
   if (path === undefined || path.includes('/node_modules/')) return next(url, context);
   const text = readFileSync(new URL(path), 'utf8');
@@ -33,13 +42,4 @@ export function load<Result extends Loaded>(
 }
 
 /** Removes the types. Node 20 cannot, and then runs only files without any. */
-function withoutTypes(text: string): string {
-  if (typeof module.stripTypeScriptTypes !== 'function') return text;
-  const emitWarning = process.emitWarning;
-  process.emitWarning = () => undefined; // that the function is experimental
-  try {
-    return module.stripTypeScriptTypes(text);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-}
+const withoutTypes = (text: string): string => newerModule.stripTypeScriptTypes?.(text) ?? text;

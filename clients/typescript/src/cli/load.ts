@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { initialize, load, type TypeScript } from './hooks.js';
+import { initialize, load, newerModule, type TypeScript } from './hooks.js';
 
 /**
  * Imports a file in this process with the user's own Node. Nothing is bundled. TypeScript is read by tsx if the project has
@@ -22,10 +22,13 @@ export function hintOf(error: unknown, file: string): string | null {
   const isModuleError = /^ERR_(MODULE_NOT_FOUND|UNSUPPORTED_|UNKNOWN_FILE_EXTENSION|INVALID_TYPESCRIPT)/.test(
     code ?? '',
   );
-  return isModuleError || (name === 'SyntaxError' && !process.features.typescript)
+  return isModuleError || (name === 'SyntaxError' && !stripsTypes)
     ? 'This may be TypeScript that Node cannot run. Install tsx in your project (npm install --save-dev tsx): the command then uses it.'
     : null;
 }
+
+/** Whether this version of Node strips types by itself: from 22.18 on. */
+const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript);
 
 let isPrepared = false;
 
@@ -33,9 +36,9 @@ async function prepare(url: URL): Promise<void> {
   if (isPrepared || typeof module.register !== 'function') return; // Deno and Bun read TypeScript themselves
   isPrepared = true;
   const reader = await chooseReader(url);
-  if (typeof module.registerHooks === 'function') {
+  if (newerModule.registerHooks) {
     initialize(reader);
-    module.registerHooks({ load });
+    newerModule.registerHooks({ load });
   } else {
     module.register('./hooks.js', import.meta.url, { data: reader });
   }
@@ -47,7 +50,7 @@ async function chooseReader(url: URL): Promise<TypeScript> {
     await import(pathToFileURL(tsx).href);
     return 'tsx';
   }
-  return process.features.typescript ? 'node' : 'here';
+  return stripsTypes ? 'node' : 'here';
 }
 
 /** Returns the path of a package's file if the package is installed where a file can import it. */

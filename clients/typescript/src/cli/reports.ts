@@ -1,3 +1,4 @@
+import type { GateCheck } from '../api/types.cjs';
 import { EXIT } from './exit.js';
 import type { Evaluation } from './run.js';
 
@@ -72,10 +73,11 @@ function sectionOf(evaluation: Evaluation): string {
   const { name, status, summary, error } = evaluation;
   const title = `### ${WORDS[status] ?? '❌ error'}: ${code(name)}`;
   if (!summary) return [title, '', code(messageOf(error))].join('\n');
-  const { cases, scores, regressions, problems, experimentId } = summary;
+  const { cases, scores, regressions, failures, problems, experimentId } = summary;
   const facts = `${cases.done} of ${cases.total} cases are done, ${cases.failed} failed. Experiment ${code(experimentId)}.`;
   const means = Object.entries(scores).map(
-    ([scorer, { mean, count: number }]) => `| ${code(scorer)} | ${rounded(mean)} | ${number} |`,
+    ([scorer, { mean, count: number, change }]) =>
+      `| ${code(scorer)} | ${rounded(mean)} | ${number} | ${rounded(change?.baselineMean)} | ${change?.verdict ?? ''} |`,
   );
   const checks = checksOf(evaluation).map(
     (check) => `| ${MARKS[check.status]} ${check.status} | ${code(check.name)} | ${cell(check.reason)} |`,
@@ -84,30 +86,26 @@ function sectionOf(evaluation: Evaluation): string {
     title,
     '',
     facts,
-    ...(means.length > 0 ? ['', '| scorer | mean | cases |', '| - | - | - |', ...means] : []),
-    '',
-    '| | check | |',
-    '| - | - | - |',
-    ...checks,
-    ...(regressions.length > 0 ? ['', 'Regressed cases:', '', ...regressedLines(evaluation)] : []),
-    ...(problems.length > 0 ? ['', ...problems.map((problem) => `- ${cell(problem)}`)] : []),
+    ...block(['| scorer | mean | results | baseline | change |', '| - | - | - | - | - |'], means),
+    ...block(['| | check | |', '| - | - | - |'], checks),
+    ...block(
+      ['Regressed cases:', ''],
+      regressions.map((one) => `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.difference)}`),
+    ),
+    ...block(
+      ['Failed cases:', ''],
+      failures.map((one) => `- ${code(one.caseId)}: ${code(one.error)}`),
+    ),
+    ...block(
+      [],
+      problems.map((problem) => `- ${cell(problem)}`),
+    ),
   ].join('\n');
 }
 
-/** Number of regressed cases that a report lists. */
-const LISTED = 20;
-
-function regressedLines({ summary }: Evaluation): string[] {
-  const regressions = summary?.regressions ?? [];
-  const lines = regressions
-    .slice(0, LISTED)
-    .map(
-      ({ caseId, scorer, baseline, score }) =>
-        `- ${code(caseId)}: ${code(scorer)} ${rounded(baseline)} → ${rounded(score)}`,
-    );
-  const more = regressions.length - LISTED;
-  return more > 0 ? [...lines, `- and ${more} more`] : lines;
-}
+/** Returns lines with a heading, and nothing without lines. */
+const block = (heading: readonly string[], lines: readonly string[]): string[] =>
+  lines.length > 0 ? ['', ...heading, ...lines] : [];
 
 const MARKS: Record<Check['status'], string> = { passed: '✅', failed: '❌', skipped: '⏭', error: '❌' };
 
@@ -128,15 +126,8 @@ function checksOf({ summary, error }: Evaluation): Check[] {
   ];
 }
 
-interface GateCheck {
-  scorer: string | null;
-  kind: string;
-  bound: number;
-  confident: boolean;
-}
-
 /** Names a check by its rule, such as `exact min_mean 0.9`. The bounds of regressions have the opposite sign. */
-export function titleOf({ scorer, kind, bound, confident }: GateCheck): string {
+function titleOf({ scorer, kind, bound, confident }: GateCheck): string {
   const value = kind === 'max_regression' || kind === 'max_case_regression' ? -bound : bound;
   return [scorer, kind, rounded(value), confident && '(confident)'].filter(Boolean).join(' ');
 }
@@ -144,14 +135,17 @@ export function titleOf({ scorer, kind, bound, confident }: GateCheck): string {
 const count = (checks: readonly Check[], status: Check['status']): number =>
   checks.filter((check) => check.status === status).length;
 
-const rounded = (value: number | null): string => (value === null ? '' : String(Number(value.toPrecision(6))));
+const rounded = (value: number | null | undefined): string =>
+  value == null ? '' : String(Number(value.toPrecision(6)));
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Characters that XML 1.0 does not allow. */
 const XML_INVALID = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 const xml = (text: string): string =>
-  text.replace(XML_INVALID, '\uFFFD').replace(/[&<>"'\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+  text
+    .replace(XML_INVALID, '\uFFFD')
+    .replace(/[&<>"'\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Writes a text as a code span that cannot contain markup, on one line. */
 function code(text: string): string {
@@ -162,6 +156,7 @@ function code(text: string): string {
 }
 
 /** Writes a text of the service or the client as the cell of a table. Names in it cannot become markup. */
-const cell = (text: string): string => oneLine(text).replace(/[\\`*_[\]<>|@#]/g, (character) => `\\${character}`);
+const cell = (text: string): string =>
+  oneLine(text).replace(/[\\`*_[\]<>|@#]/g, (character) => `\\${character}`);
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');

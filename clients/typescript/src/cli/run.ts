@@ -10,8 +10,7 @@ import { toJson, toJUnit, toMarkdown } from './reports.js';
 /** The reports that can be printed or written to a file. */
 export const REPORTERS = ['junit', 'markdown', 'json'] as const;
 export type Reporter = (typeof REPORTERS)[number];
-export const isReporter = (name: string): name is Reporter =>
-  (REPORTERS as readonly string[]).includes(name);
+export const isReporter = (name: string): name is Reporter => (REPORTERS as readonly string[]).includes(name);
 
 export interface RunOptions {
   overrides: NonNullable<EvalRun['options']>;
@@ -32,7 +31,7 @@ const RUN = Symbol.for('agent-registry.run');
 
 /** Runs files with evaluations, one after the other, and reports their outcomes. @returns the worst exit status */
 export async function runFiles(files: readonly string[], options: RunOptions): Promise<ExitStatus> {
-  const problem = await problemWith(files, options);
+  const problem = problemWith(files, options);
   if (problem !== null) {
     process.stderr.write(`${problem}\n`);
     return EXIT.usage;
@@ -52,7 +51,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
 }
 
 /** Returns what is wrong with the files, before anything runs. */
-async function problemWith(files: readonly string[], { output }: RunOptions): Promise<string | null> {
+function problemWith(files: readonly string[], { output }: RunOptions): string | null {
   const missing = files.find((file) => !statSync(file, { throwIfNoEntry: false })?.isFile());
   if (missing !== undefined) return `There is no file ${missing}.`;
   try {
