@@ -1,0 +1,178 @@
+import type { Experiment } from '../api/types.cjs';
+import { Client } from '../client.js';
+import { conclude } from './conclude.js';
+import { readData } from './data.js';
+import { sha256, toJson } from './json.js';
+import { commandRun, type EvaluateOptions, namedRunKey } from './options.js';
+import { reporterOf } from './report.js';
+import { Run } from './run.js';
+import { splitScorers } from './scoring.js';
+import { Spool, spoolPrefix } from './spool.js';
+import type { EvalSummary } from './summary.js';
+
+/**
+ * Runs a task over cases, scores its outputs, stores everything as an experiment, and checks the gate. Nothing that has
+ * finished is lost or stored twice: a run that was interrupted, even by `kill -9`, continues when you start it again.
+ *
+ * What a task or a scorer does wrong becomes an `error` of its result. Rejects only if the run cannot begin: for example with a
+ * `ServiceError` if the key is invalid, a `ConnectionError` if the service cannot be reached, a `TypeError` for an invalid
+ * option, and a `ServiceError` with status 409 if the run to continue has other cases or settings.
+ */
+// Without an annotation, `input` must be usable: its type is not known if the data is a file.
+// oxlint-disable-next-line typescript/no-explicit-any
+export async function evaluate<I = any, O = any, E = any>(
+  given: EvaluateOptions<I, O, E>,
+): Promise<EvalSummary> {
+  const options = checked({ ...given, ...commandRun()?.options });
+  const startedAt = Date.now();
+  const scorers = splitScorers(options.scorers ?? []);
+  const reporter = reporterOf(options);
+  const client = options.client ?? new Client();
+  const named = namedRunKey(options);
+  const data = await readData(client, options);
+  const { name, experimentName = name, trials = 1, config = null, subject = null } = options;
+  const identity = [
+    client.url,
+    client.workspaceId,
+    name,
+    experimentName,
+    data.digest,
+    named,
+    trials,
+    config,
+    subject,
+  ];
+  const spool = Spool.open({
+    dir: options.spoolDir ?? '.agent-registry',
+    prefix: spoolPrefix(name, await sha256(toJson(identity))),
+    runKey: named,
+    resume: options.resume ?? true,
+  });
+  let hasEnded = false;
+  try {
+    const { experiment, isNew, versions } = await openExperiment(client, options, spool.runKey, data);
+    const setup = { client, options, scorers, spool, reporter, experiment, isNew, versions };
+    const problems = problemsOfStart(experiment, isNew, spool);
+    const isCompleted = experiment.experiment_status === 'completed';
+    const outcome = isCompleted ? null : await new Run(setup).finish();
+    const summary = await conclude({ ...setup, outcome, named, startedAt, isResumed: !isNew, problems });
+    hasEnded = summary.status !== 'incomplete';
+    reporter.ended(summary);
+    return summary;
+  } finally {
+    spool.close(hasEnded);
+  }
+}
+
+function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I, O, E> {
+  const { name, task, trials = 1, concurrency = 1, retries = 0 } = options;
+  if (typeof name !== 'string' || name === '') throw new TypeError('evaluate needs a name.');
+  if (typeof task !== 'function') throw new TypeError('evaluate needs a task, which is a function.');
+  for (const [member, value, least] of [
+    ['trials', trials, 1],
+    ['concurrency', concurrency, 1],
+    ['retries', retries, 0],
+  ] as const) {
+    if (!Number.isInteger(value) || value < least) {
+      throw new TypeError(`${member} must be a whole number of at least ${least}.`);
+    }
+  }
+  return options;
+}
+
+/** Binds the spool to the experiment. Returns what the user should know before the run begins. */
+function problemsOfStart(
+  { experiment_id, experiment_status, run_key }: Experiment,
+  isNew: boolean,
+  spool: Spool,
+): string[] {
+  const problems: string[] = [];
+  const dropped = spool.bind(experiment_id);
+  if (dropped > 0)
+    problems.push(`${dropped} finished calls were dropped: they belong to another experiment.`);
+  if (experiment_status === 'completed') {
+    problems.push(
+      `The experiment with the run key ${run_key} was completed before, so only its gate was checked. ` +
+        'To run it again, use another runKey, or resume: false.',
+    );
+    return problems;
+  }
+  if (!isNew) problems.push(`Continued the experiment with the run key ${run_key}.`);
+  if (spool.left > 0) problems.push(`Took over ${spool.left} finished calls of an earlier process.`);
+  return problems;
+}
+
+/** Continues the experiment that has the run key, or uploads the data and creates one. */
+async function openExperiment(
+  client: Client,
+  options: EvaluateOptions,
+  runKey: string,
+  data: Awaited<ReturnType<typeof readData>>,
+): Promise<{ experiment: Experiment; isNew: boolean; versions: ReadonlyMap<string, number> | null }> {
+  const {
+    name,
+    experimentName = name,
+    trials = 1,
+    config,
+    subject,
+    metadata,
+    tags,
+    baseline,
+    resume = true,
+  } = options;
+  const existing = resume ? await findExperiment(client, name, experimentName, runKey) : undefined;
+  if (existing) checkSameData(existing, data);
+  // the records of a run that continues are not written again: it has their versions of its start
+  const isPinned = existing !== undefined && data.isRecords;
+  const { pinned, versions } = isPinned
+    ? { pinned: pinnedBy(existing), versions: null }
+    : await data.upload(client);
+  const { data: experiment, response } = await client.api
+    .createExperiment({
+      body: {
+        name,
+        experiment_name: experimentName,
+        run_key: runKey,
+        resume,
+        trials,
+        ...pinned,
+        ...(config && { config }),
+        ...(subject && { subject_kind: subject.kind, subject_id: subject.id }),
+        ...(tags && { tags: [...tags] }),
+        ...(baseline !== undefined && { baseline_experiment_id: baseline }),
+        metadata: { ...metadata, ...(data.isRecords && { data_sha256: data.digest }) },
+      },
+    })
+    .withResponse();
+  const isNew = response.status === 201;
+  if (!isNew) checkSameData(experiment, data);
+  return { experiment, isNew, versions: isNew ? versions : null };
+}
+
+async function findExperiment(
+  client: Client,
+  name: string,
+  experimentName: string,
+  runKey: string,
+): Promise<Experiment | undefined> {
+  for await (const experiment of client.api.listExperiments({ name, run_key: runKey })) {
+    if (experiment.experiment_name === experimentName && experiment.experiment_status !== 'failed')
+      return experiment;
+  }
+  return undefined;
+}
+
+function checkSameData(experiment: Experiment, data: { isRecords: boolean; digest: string }): void {
+  const { experiment_id, run_key, metadata } = experiment;
+  if (!data.isRecords || metadata['data_sha256'] === data.digest) return;
+  throw new Error(
+    `The experiment ${experiment_id} with the run key ${run_key} has other cases than your data has now. ` +
+      'Run it with the same data, or with another runKey, or with resume: false.',
+  );
+}
+
+const pinnedBy = ({ dataset_id, dataset_version, dataset_filter }: Experiment) => ({
+  dataset_id: dataset_id!,
+  ...(dataset_version !== null && { dataset_version }),
+  ...(dataset_filter && { dataset_filter }),
+});

@@ -1,0 +1,80 @@
+import type * as FileSystem from 'node:fs';
+import type * as OperatingSystem from 'node:os';
+
+export type Files = typeof FileSystem;
+
+/** What a spool file says about its run, in its first line. */
+export interface SpoolHeader {
+  run_key: string;
+  experiment_id: string | null;
+  host: string;
+  pid: number;
+  /** When the process started, in milliseconds since 1970. Tells apart two processes with the same id. */
+  process_started_at: number;
+  /** When the run started, in milliseconds since 1970. */
+  started_at: number;
+}
+
+/** A spool file that no running process uses. */
+export interface AbandonedFile {
+  path: string;
+  header: SpoolHeader;
+}
+
+/** A running process touches its file more often. */
+const ABANDONED_AFTER_MS = 60_000;
+
+/** Returns a module of Node, Deno or Bun, or undefined where there is none, as in a browser. */
+export function builtin(name: 'node:fs'): Files | undefined;
+export function builtin(name: 'node:os'): typeof OperatingSystem | undefined;
+export function builtin(name: string): unknown {
+  return typeof process === 'undefined' ? undefined : process.getBuiltinModule?.(name);
+}
+
+/** Returns what this process writes into the header of its spool. */
+export const thisProcess = () => ({
+  host: builtin('node:os')?.hostname() ?? '',
+  pid: process.pid,
+  process_started_at: Math.round(Date.now() - process.uptime() * 1000),
+});
+
+/** Returns the spool files in a directory that begin with a prefix and were left by processes that have ended. */
+export function findAbandoned(fs: Files, dir: string, prefix: string): AbandonedFile[] {
+  const found: AbandonedFile[] = [];
+  for (const name of fs.readdirSync(dir)) {
+    if (!name.startsWith(`${prefix}-`) || !name.endsWith('.jsonl')) continue;
+    const path = `${dir}/${name}`;
+    try {
+      const { mtimeMs } = fs.statSync(path);
+      const header = readHeader(fs, path);
+      if (header && isAbandoned(header, mtimeMs)) found.push({ path, header });
+    } catch {
+      // another process has just taken or deleted it
+    }
+  }
+  return found;
+}
+
+function readHeader(fs: Files, path: string): SpoolHeader | null {
+  const fd = fs.openSync(path, 'r');
+  try {
+    const start = new Uint8Array(16_384);
+    const [line] = new TextDecoder().decode(start.subarray(0, fs.readSync(fd, start))).split('\n', 1);
+    const { run } = JSON.parse(line!) as { run?: SpoolHeader };
+    return run ?? null;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function isAbandoned(header: SpoolHeader, mtimeMs: number): boolean {
+  const self = thisProcess();
+  if (Date.now() - mtimeMs > ABANDONED_AFTER_MS || header.host !== self.host) return true;
+  if (header.pid === self.pid) return Math.abs(header.process_started_at - self.process_started_at) > 2000;
+  try {
+    process.kill(header.pid, 0);
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code === 'ESRCH';
+  }
+}
