@@ -2,7 +2,6 @@
 // the table of operations.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ROOT } from './lib/project.mjs';
 
 const FOLDER = 'clients/typescript/src/api';
@@ -26,11 +25,6 @@ const EVENTS = 'text/event-stream';
 /** Longest type that is written where it is used instead of by its name. */
 const INLINE = 60;
 
-/** Returns the generated files as texts, by path. */
-export function clientFiles(document, version) {
-  return new Generator(document, version).files();
-}
-
 class Generator {
   constructor(document, version) {
     this.document = document;
@@ -41,6 +35,7 @@ class Generator {
     this.used = new Set();
   }
 
+  /** Returns the generated files as texts, by path. */
   files() {
     const api = this.operations.map((operation) => this.method(operation)).join('\n');
     return {
@@ -161,14 +156,13 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
 
   method(operation) {
     const { operationId, summary, description, parameters, body, isBodyRequired } = operation;
-    const members = parameters
-      .filter((parameter) => parameter.in !== 'header')
-      .map(
-        (parameter) =>
-          `${doc(parameter.description, '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
-      );
+    const accepted = parameters.filter((parameter) => parameter.in !== 'header');
+    const members = accepted.map(
+      (parameter) =>
+        `${doc(parameter.description, '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
+    );
     if (body) members.push(`    body${isBodyRequired ? '' : '?'}: ${this.bodyType(body)};\n`);
-    const isOptional = !isBodyRequired && !parameters.some((parameter) => parameter.required);
+    const isOptional = !isBodyRequired && !accepted.some((parameter) => parameter.required);
     const request =
       members.length > 0 ? `request${isOptional ? '?' : ''}: {\n${members.join('')}  }, ` : 'request?: {}, ';
     const text = [summary && `${summary}.`, description].filter(Boolean).join(' ');
@@ -283,13 +277,14 @@ function doc(text, indent) {
   return `${indent}/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim()} */\n`;
 }
 
-function write() {
+/** @param {string} root where to write, for tests */
+function write(root) {
   const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
   const document = JSON.parse(readFileSync(path.join(ROOT, 'openapi.json'), 'utf8'));
-  for (const [file, text] of Object.entries(clientFiles(document, version))) {
-    mkdirSync(path.join(ROOT, path.dirname(file)), { recursive: true });
-    writeFileSync(path.join(ROOT, file), text);
+  for (const [file, text] of Object.entries(new Generator(document, version).files())) {
+    mkdirSync(path.join(root, path.dirname(file)), { recursive: true });
+    writeFileSync(path.join(root, file), text);
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) write();
+write(process.argv[2] ?? ROOT);

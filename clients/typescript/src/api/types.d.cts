@@ -6151,7 +6151,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<AnnotationItem, AnnotationItemPage>;
   /** List annotation queues. Requires `viewer`. */
-  listAnnotationQueues(request: {
+  listAnnotationQueues(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -6352,7 +6352,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<DatasetVersion, DatasetVersionPage>;
   /** List datasets. Requires `viewer`. */
-  listDatasets(request: {
+  listDatasets(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -6476,7 +6476,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<CaseTrials, ExperimentTrialPage>;
   /** List experiments. Requires `viewer`. */
-  listExperiments(request: {
+  listExperiments(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -6625,7 +6625,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<GatewayKey, GatewayKeyPage>;
   /** List log records, newest first. Requires `viewer`. */
-  listLogs(request: {
+  listLogs(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -6818,7 +6818,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<Message, MessagePage>;
   /** List data points, newest first. Requires `viewer`. */
-  listMetrics(request: {
+  listMetrics(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7108,7 +7108,7 @@ export interface Operations {
     has_error?: boolean;
   }, options?: RequestOptions): Pages<Result, ResultPage>;
   /** List batches of scoring runs. Requires `viewer`. */
-  listScoreBatches(request: {
+  listScoreBatches(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7152,7 +7152,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<ScoreResult, ScoreResultPage>;
   /** List scoring runs. Requires `viewer`. */
-  listScoreRuns(request: {
+  listScoreRuns(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7180,7 +7180,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<ScoreRun, ScoreRunPage>;
   /** List scorer starters. Requires `viewer`. */
-  listScorerStarters(request: {
+  listScorerStarters(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7220,7 +7220,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<ScorerVersion, ScorerVersionPage>;
   /** List scorers. Requires `viewer`. */
-  listScorers(request: {
+  listScorers(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7247,7 +7247,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<Scorer, ScorerPage>;
   /** List scores of all sources. Requires `viewer`. */
-  listScores(request: {
+  listScores(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7400,7 +7400,7 @@ export interface Operations {
     session_id: string;
   }, options?: RequestOptions): Pages<TranscriptItem, TranscriptPage>;
   /** List sessions by their last trace, newest first. Requires `viewer`. */
-  listSessions(request: {
+  listSessions(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7556,7 +7556,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<CatalogueItem, CataloguePage>;
   /** List traces, by default newest first. Requires `viewer`. */
-  listTraces(request: {
+  listTraces(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7625,7 +7625,7 @@ export interface Operations {
     cursor?: string;
   }, options?: RequestOptions): Pages<User, UserPage>;
   /** List the scoring rules of all scorers. Requires `viewer`. */
-  listWorkspaceScoringRules(request: {
+  listWorkspaceScoringRules(request?: {
     /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
     limit?: number;
     /** Number of items to skip. Cannot be combined with `cursor`. */
@@ -7679,15 +7679,15 @@ export interface Operations {
     body?: TraceStatsQuery;
   }, options?: RequestOptions): ApiPromise<TraceStats>;
   /** Compute statistics of all scores that are not superseded. Every score that matches the filters counts: of each source, of each version of a scorer, and of each person. A result that two versions scored counts twice, whereas the means of an experiment take one score of each result. For one version, send `scorer_version`, or group by `version`; for one source, send `source`. The body can have at most 64 KiB. Requires `viewer`. */
-  queryScoreStats(request: {
+  queryScoreStats(request?: {
     body?: ScoreStatsQuery;
   }, options?: RequestOptions): ApiPromise<ScoreStats>;
   /** Compute statistics of the workspace's spans. The body can have at most 64 KiB. Requires `viewer`. */
-  querySpanStats(request: {
+  querySpanStats(request?: {
     body?: SpanStatsQuery;
   }, options?: RequestOptions): ApiPromise<TelemetryTraceStats>;
   /** Compute statistics of the workspace's traces. The body can have at most 64 KiB. Requires `viewer`. */
-  queryTraceStats(request: {
+  queryTraceStats(request?: {
     body?: TelemetryTraceStatsQuery;
   }, options?: RequestOptions): ApiPromise<TelemetryTraceStats>;
   /** Reconcile an app: create, restore, update and archive its resources in one transaction. Requires `admin`. */
