@@ -1,10 +1,10 @@
 import { appendFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { EvalProgress, EvalRun } from '../evaluate/options.js';
+import type { EvalRun } from '../evaluate/options.js';
+import { ProgressLine } from '../evaluate/report.js';
 import type { EvalSummary } from '../evaluate/summary.js';
 import { EXIT, type ExitStatus, statusOfError, worstOf } from './exit.js';
 import { hintOf, importFile } from './load.js';
-import { Progress } from './progress.js';
 import { toJson, toJUnit, toMarkdown } from './reports.js';
 
 /** The reports that can be printed or written to a file. */
@@ -69,7 +69,7 @@ function problemWith(files: readonly string[], { output }: RunOptions): string |
 class Session {
   readonly evaluations: Evaluation[] = [];
   private readonly interruption = new AbortController();
-  private readonly progress = new Progress(process.stderr);
+  private readonly progress = new ProgressLine();
   private readonly pending = new Set<Promise<void>>();
   private readonly onSignal = (): void => this.interrupt();
   /** Keeps a file that ends the process early from passing. */
@@ -83,7 +83,7 @@ class Session {
     const run: EvalRun = {
       options: { ...overrides, signal: this.signal },
       started: (name, summary) => this.add(name, summary),
-      onProgress: (name, progress: EvalProgress) => this.progress.show(name, progress),
+      onProgress: (name, progress) => this.progress.show(name, progress),
     };
     Object.assign(globalThis, { [RUN]: run });
     process.on('SIGINT', this.onSignal).on('SIGTERM', this.onSignal).once('exit', this.onExit);
@@ -94,6 +94,7 @@ class Session {
   }
 
   close(): void {
+    this.progress.clear();
     process.off('SIGINT', this.onSignal).off('SIGTERM', this.onSignal).off('exit', this.onExit);
     delete (globalThis as { [RUN]?: EvalRun })[RUN];
   }
@@ -101,7 +102,6 @@ class Session {
   /** Imports a file, and waits for all of its evaluations, also for those that it does not await. */
   async run(file: string): Promise<ExitStatus> {
     const first = this.evaluations.length;
-    const count = this.evaluations.length + this.pending.size;
     let thrown: { error: unknown } | undefined;
     await importFile(path.resolve(file)).catch((error: unknown) => (thrown = { error }));
     while (this.pending.size > 0) await Promise.all(this.pending);
@@ -110,7 +110,7 @@ class Session {
     if (thrown && !own.some(({ error }) => error === thrown?.error)) {
       this.say(thrown.error, file);
       statuses.push(this.statusOf(thrown.error));
-    } else if (this.evaluations.length === count) {
+    } else if (own.length === 0) {
       process.stderr.write(`${file} does not call evaluate().\n`);
       statuses.push(EXIT.usage);
     }

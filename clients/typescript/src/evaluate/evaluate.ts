@@ -3,7 +3,7 @@ import { Client } from '../client.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
 import { sha256, toJson } from './json.js';
-import { commandRun, type EvaluateOptions, namedRunKey } from './options.js';
+import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
 import { reporterOf } from './report.js';
 import { Run } from './run.js';
 import { splitScorers } from './scoring.js';
@@ -20,10 +20,14 @@ import type { EvalSummary } from './summary.js';
  */
 // Without an annotation, `input` must be usable: its type is not known if the data is a file.
 // oxlint-disable-next-line typescript/no-explicit-any
-export async function evaluate<I = any, O = any, E = any>(
-  given: EvaluateOptions<I, O, E>,
-): Promise<EvalSummary> {
-  const options = checked({ ...given, ...commandRun()?.options });
+export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O, E>): Promise<EvalSummary> {
+  const summary = run(given);
+  commandRun()?.started?.(given.name, summary);
+  return summary;
+}
+
+async function run(given: EvaluateOptions): Promise<EvalSummary> {
+  const options = checked(withCommand(given));
   const startedAt = Date.now();
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);

@@ -194,13 +194,21 @@ export interface EvalRun {
   /** Options that take precedence over those in the file. */
   options?: Partial<Pick<EvaluateOptions, 'runKey' | 'resume' | 'concurrency' | 'signal' | 'spoolDir'>>;
   onProgress?: (name: string, progress: EvalProgress) => void;
-  /** Called when a run has a result, also an incomplete one. A run that throws has none. */
-  ended?: (summary: EvalSummary) => void;
+  /** Called by each run when it starts, so that the command waits for it even if the file does not. */
+  started?: (name: string, summary: Promise<EvalSummary>) => void;
 }
 
 /** Returns the command that runs this file, if one does. */
 export const commandRun = (): EvalRun | undefined =>
   (globalThis as { [key: symbol]: EvalRun | undefined })[Symbol.for('agent-registry.run')];
+
+/** Returns the options with those of the command. The signals of both end the run. */
+export function withCommand(given: EvaluateOptions): EvaluateOptions {
+  const options = { ...given, ...commandRun()?.options };
+  if (given.signal && options.signal && given.signal !== options.signal)
+    options.signal = AbortSignal.any([given.signal, options.signal]);
+  return options;
+}
 
 /** Environment variables in which CI systems name the commit. */
 const COMMIT_VARIABLES = [

@@ -31,28 +31,36 @@ export function reporterOf({
       command?.onProgress?.(name, progress);
       printer?.progress(progress);
     },
-    ended: (summary) => {
-      command?.ended?.(summary);
-      printer?.ended(summary);
-    },
+    ended: (summary) => printer?.ended(summary),
   };
+}
+
+/** Shows on standard error where runs stand: on one line in a terminal, else on a line every 30 s. */
+export class ProgressLine {
+  private readonly isTerminal = process.stderr.isTTY;
+  private printedAt = this.isTerminal ? 0 : Date.now();
+
+  show(name: string, { total, finished, failed, waiting }: EvalProgress): void {
+    if (Date.now() - this.printedAt < (this.isTerminal ? TERMINAL_MS : LOG_MS)) return;
+    this.printedAt = Date.now();
+    const line = `${name}: ${finished} of ${total}, ${failed} failed, ${waiting} to upload`;
+    process.stderr.write(this.isTerminal ? `\r\u001b[K${line}` : `${line}\n`);
+  }
+
+  /** Removes the line, so that something else can be written. */
+  clear(): void {
+    if (this.isTerminal) process.stderr.write('\r\u001b[K');
+  }
 }
 
 /** Prints progress to standard error and the result to standard output, and sets the exit status of the process. */
 function printerOf(name: string): Reporter {
-  const { stderr, stdout } = process;
-  const everyMs = stderr.isTTY ? TERMINAL_MS : LOG_MS;
-  let printedAt = stderr.isTTY ? 0 : Date.now();
+  const line = new ProgressLine();
   return {
-    progress: ({ total, finished, failed, waiting }) => {
-      if (Date.now() - printedAt < everyMs) return;
-      printedAt = Date.now();
-      const line = `${name}: ${finished} of ${total}, ${failed} failed, ${waiting} to upload`;
-      stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
-    },
+    progress: (progress) => line.show(name, progress),
     ended: (summary) => {
-      if (stderr.isTTY) stderr.write('\r\u001b[K');
-      stdout.write(`${summary.toString()}\n`);
+      line.clear();
+      process.stdout.write(`${summary.toString()}\n`);
       // a file may have several runs
       process.exitCode = Math.max(Number(process.exitCode ?? 0), EXIT_STATUS[summary.status]);
     },
