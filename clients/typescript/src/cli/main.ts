@@ -107,7 +107,7 @@ function version(): string {
 }
 
 /** Time that the process has to end by itself, in milliseconds, so that exporters of traces can flush. */
-const GRACE_MS = 10_000;
+const GRACE_MS = 2_000;
 
 process.exitCode = await main(process.argv.slice(2));
 // A connection that the file has left open does not keep the process alive.
