@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { newOrganization, sharedApp, type TestOrganization, until } from '#testing';
 import { parseXml } from '../../e2e/evaluation/xml.fixture';
 import { EvalFolder } from './eval-folder.fixture';
@@ -67,7 +66,7 @@ describe('agent-registry eval run', () => {
         '--output',
         'reports/gate.xml',
       ],
-      { GITHUB_STEP_SUMMARY: path.join(folder.path, 'summary.md') },
+      { GITHUB_STEP_SUMMARY: folder.pathOf('summary.md') },
     );
     expect([code, stdout]).toEqual([3, expect.stringMatching(/^qa: passed\n[^]*\nstrict: failed\n/)]);
     const report = parseXml(folder.read('reports/gate.xml'));
@@ -159,7 +158,7 @@ describe('agent-registry eval run', () => {
       `import { writeFileSync } from 'node:fs';${evalOf(`name: 'stopped', task: ${task},`)}`;
     folder.write('stopped.mjs', options(waiting));
     const { child, ended } = folder.start(['eval', 'run', 'stopped.mjs']);
-    await until(() => existsSync(path.join(folder.path, 'reached')));
+    await until(() => existsSync(folder.pathOf('reached')));
     child.kill('SIGINT');
     const stopped = await ended;
     expect([stopped.code, stopped.stderr]).toEqual([6, expect.stringContaining('Stopping.')]);
@@ -167,7 +166,7 @@ describe('agent-registry eval run', () => {
     folder.write('stopped.mjs', options("({ id }) => { writeFileSync(`called-${id}`, ''); return 0; }"));
     const { code } = await folder.run(['eval', 'run', 'stopped.mjs']);
     expect(code).toBe(0);
-    const called = ['a', 'b', 'c'].filter((id) => existsSync(path.join(folder.path, `called-${id}`)));
+    const called = ['a', 'b', 'c'].filter((id) => existsSync(folder.pathOf(`called-${id}`)));
     expect(called).toEqual(['b', 'c']);
   }); // oxfmt-ignore
 
@@ -175,7 +174,7 @@ describe('agent-registry eval run', () => {
     const after = "writeFileSync('stuck', ''); await new Promise((r) => setTimeout(r, 600_000));";
     folder.write('stuck.mjs', `import { writeFileSync } from 'node:fs';${PASSING}${after}`);
     const { child, ended } = folder.start(['eval', 'run', 'stuck.mjs']);
-    await until(() => existsSync(path.join(folder.path, 'stuck')));
+    await until(() => existsSync(folder.pathOf('stuck')));
     child.kill('SIGINT');
     await once(child.stderr!, 'data');
     child.kill('SIGINT');

@@ -12,6 +12,11 @@ export interface CommandEnd {
   stderr: string;
 }
 
+export interface StartedCommand {
+  child: ChildProcess;
+  ended: Promise<CommandEnd>;
+}
+
 /** The folder of a user who has installed the client, without a configuration of their own. */
 export class EvalFolder {
   readonly path = mkdtempSync(path.join(os.tmpdir(), 'evals-'));
@@ -24,20 +29,41 @@ export class EvalFolder {
     this.write('package.json', '{ "type": "commonjs" }'); // what `npm init` writes
   }
 
+  pathOf(name: string): string {
+    return path.join(this.path, name);
+  }
+
   write(name: string, text: string): void {
-    writeFileSync(path.join(this.path, name), text);
+    writeFileSync(this.pathOf(name), text);
   }
 
   read(name: string): string {
-    return readFileSync(path.join(this.path, name), 'utf8');
+    return readFileSync(this.pathOf(name), 'utf8');
   }
 
   /** Starts the command. */
-  start(
-    args: readonly string[],
-    env: NodeJS.ProcessEnv = {},
-  ): { child: ChildProcess; ended: Promise<CommandEnd> } {
-    const child = spawn(process.execPath, [path.join(CLIENT, 'dist/esm/cli/main.js'), ...args], {
+  start(args: readonly string[], env?: NodeJS.ProcessEnv): StartedCommand {
+    return this.spawn([path.join(CLIENT, 'dist/esm/cli/main.js'), ...args], env);
+  }
+
+  /** Runs the command until it ends. */
+  run(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<CommandEnd> {
+    return this.start(args, env).ended;
+  }
+
+  /** Runs a script of the folder until it ends. */
+  script(name: string, env?: NodeJS.ProcessEnv): Promise<CommandEnd> {
+    return this.spawn([name], env).ended;
+  }
+
+  /** Ends the commands that still run, and removes the folder. */
+  close(): void {
+    for (const child of this.children) child.kill('SIGKILL');
+    rmSync(this.path, { recursive: true, maxRetries: 5 });
+  }
+
+  private spawn(args: readonly string[], env: NodeJS.ProcessEnv = {}): StartedCommand {
+    const child = spawn(process.execPath, args, {
       cwd: this.path,
       env: { PATH: process.env.PATH, HOME: this.path, ...this.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -53,16 +79,5 @@ export class EvalFolder {
       });
     });
     return { child, ended };
-  }
-
-  /** Runs the command until it ends. */
-  run(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<CommandEnd> {
-    return this.start(args, env).ended;
-  }
-
-  /** Ends the commands that still run, and removes the folder. */
-  close(): void {
-    for (const child of this.children) child.kill('SIGKILL');
-    rmSync(this.path, { recursive: true, maxRetries: 5 });
   }
 }

@@ -31,7 +31,9 @@ describeWithPackages('vitest', [PACKAGE, 'vitest@^3', 'typescript@^5'], (modules
     );
     const types = await runToEnd([path.join(modules, '.bin/tsc'), '--skipLibCheck', '-p', folder]);
     expect(types).toMatchObject({ code: 0, stdout: '' });
-    const { code, stdout, stderr } = await runToEnd([path.join(modules, '.bin/vitest'), 'run'], { cwd: folder });
+    const { code, stdout, stderr } = await runToEnd([path.join(modules, '.bin/vitest'), 'run'], {
+      cwd: folder,
+    });
     expect([code, stdout]).toEqual([1, expect.stringContaining('1 failed | 1 passed')]);
     expect(stderr).toContain('exact, min_mean: The mean is 0.5.');
   }, 60_000);
