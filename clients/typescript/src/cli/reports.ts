@@ -1,4 +1,4 @@
-import type { GateCheck } from '../api/types.cjs';
+import { titleOf } from '../evaluate/summary.js';
 import { EXIT } from './exit.js';
 import type { Evaluation } from './run.js';
 
@@ -124,12 +124,6 @@ function checksOf({ summary, error }: Evaluation): Check[] {
     },
     ...(gate?.checks ?? []).map((check) => ({ ...check, name: titleOf(check) })),
   ];
-}
-
-/** Names a check by its rule, such as `exact min_mean 0.9`. The bounds of regressions have the opposite sign. */
-function titleOf({ scorer, kind, bound, confident }: GateCheck): string {
-  const value = kind === 'max_regression' || kind === 'max_case_regression' ? -bound : bound;
-  return [scorer, kind, rounded(value), confident && '(confident)'].filter(Boolean).join(' ');
 }
 
 const count = (checks: readonly Check[], status: Check['status']): number =>

@@ -1,4 +1,4 @@
-import type { GateResult } from '../api/types.cjs';
+import type { GateCheck, GateResult } from '../api/types.cjs';
 
 /** The scores of one scorer. */
 export interface ScoreSummary {
@@ -134,8 +134,14 @@ const section = (title: string, lines: readonly string[]): string[] =>
 const regressionLine = ({ scorer, caseId, difference, output }: Regression): string =>
   `${short(caseId)}  ${scorer} ${signed(difference)}  ${short(JSON.stringify(output) ?? '')}`;
 
-const checkLine = ({ status, scorer, kind, bound, reason }: GateResult['checks'][number]): string =>
-  `${status.padEnd(7)} ${[scorer, kind, bound].filter((part) => part !== null).join(' ')}: ${reason}`;
+const checkLine = (check: GateCheck): string =>
+  `${check.status.padEnd(7)} ${titleOf(check)}: ${check.reason}`;
+
+/** Names a check by its rule, such as `exact min_mean 0.9`. The bounds of regressions have the opposite sign. */
+export function titleOf({ scorer, kind, bound, confident }: GateCheck): string {
+  const value = kind === 'max_regression' || kind === 'max_case_regression' ? -bound : bound;
+  return [scorer, kind, number(value), confident && '(confident)'].filter(Boolean).join(' ');
+}
 
 function scoreLines(scores: SummaryFields['scores']): string[] {
   const rows = Object.entries(scores).map(([name, { mean, count, interval, change }]) => [
