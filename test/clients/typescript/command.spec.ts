@@ -184,6 +184,6 @@ describe('agent-registry eval run', () => {
   it('says what to do about TypeScript that Node cannot run', async () => {
     folder.write('enum.eval.ts', `enum Kind { a = 1 }\n${PASSING}`);
     const { code, stderr } = await folder.run(['eval', 'run', 'enum.eval.ts']);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Install tsx in your project')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('install tsx in your project')]);
   });
 });

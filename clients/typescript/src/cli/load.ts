@@ -14,28 +14,30 @@ export async function importFile(file: string): Promise<void> {
 }
 
 /** Says what to do about an error that is due to how the file was loaded, or returns null. */
-export function hintOf(error: unknown, file: string): string | null {
-  const { code, name, message } = error as NodeJS.ErrnoException;
+export function hintOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code = '', name, message }: NodeJS.ErrnoException = error;
   if (code === 'ERR_MODULE_NOT_FOUND' && message.includes("package 'agent-registry'"))
     return 'Install the client next to the file: npm install <address of the service>/docs/clients/agent-registry.tgz';
-  if (!/\.[cm]?tsx?$/.test(file)) return null;
-  const isModuleError = /^ERR_(MODULE_NOT_FOUND|UNSUPPORTED_|UNKNOWN_FILE_EXTENSION|INVALID_TYPESCRIPT)/.test(
-    code ?? '',
-  );
-  return isModuleError || (name === 'SyntaxError' && !stripsTypes)
-    ? 'This may be TypeScript that Node cannot run. Install tsx in your project (npm install --save-dev tsx): the command then uses it.'
+  if (reader === 'tsx') return null;
+  const isUnreadable =
+    /^ERR_(UNKNOWN_FILE_EXTENSION|UNSUPPORTED_|INVALID_TYPESCRIPT)/.test(code) ||
+    (code === 'ERR_MODULE_NOT_FOUND' && message.startsWith('Cannot find module')) ||
+    (reader === 'here' && name === 'SyntaxError');
+  return isUnreadable
+    ? 'If this is TypeScript that Node cannot run, install tsx in your project (npm install --save-dev tsx). The command then uses it.'
     : null;
 }
 
 /** Whether this version of Node strips types by itself: from 22.18 on. */
 const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript);
 
-let isPrepared = false;
+/** How TypeScript is read. Undefined before the first file. */
+let reader: TypeScript | undefined;
 
 async function prepare(url: URL): Promise<void> {
-  if (isPrepared || typeof module.register !== 'function') return; // Deno and Bun read TypeScript themselves
-  isPrepared = true;
-  const reader = await chooseReader(url);
+  if (reader || typeof module.register !== 'function') return; // Deno and Bun read TypeScript themselves
+  reader = await chooseReader(url);
   if (newerModule.registerHooks) {
     initialize(reader);
     newerModule.registerHooks({ load });

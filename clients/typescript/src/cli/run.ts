@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import type { EvalRun } from '../evaluate/options.js';
 import { ProgressLine } from '../evaluate/report.js';
 import type { EvalSummary } from '../evaluate/summary.js';
@@ -137,9 +138,9 @@ class Session {
   private say(error: unknown, source: string): void {
     this.progress.clear();
     const isKnown = this.statusOf(error) !== EXIT.unexpected;
-    const text = error instanceof Error ? (isKnown ? error.message : (error.stack ?? error.message)) : error;
-    process.stderr.write(`${source}: ${String(text)}\n`);
-    const hint = hintOf(error, source);
+    const text = error instanceof Error && isKnown ? error.message : inspect(error);
+    process.stderr.write(`${source}: ${text}\n`);
+    const hint = hintOf(error);
     if (hint !== null) process.stderr.write(`${hint}\n`);
   }
 
