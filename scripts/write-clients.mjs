@@ -171,6 +171,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
 
   parameterType({ in: place, name, schema }) {
     if (place === 'path') return name.startsWith('version') ? 'string | number' : 'string';
+    if (schema.format === 'date-time') return 'string | Date';
     return this.type(schema).replace(/ \| null$/, '');
   }
 
@@ -185,6 +186,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
     const schemas = operation.results.filter(Boolean);
     const [page] = schemas.map((schema) => this.resolve(schema));
     const types = schemas.map((schema) => this.type(schema));
+    if (operation.mayBeEmpty && types.length > 0) types.push('undefined');
     if (!operation.list) return `ApiPromise<${types.length > 0 ? union(types) : 'void'}>`;
     const item = this.type(this.resolve(page.properties.items).items);
     return `Pages<${item}, ${union(types)}>`;
@@ -254,6 +256,7 @@ function operationsOf(document) {
           results,
           isRaw: types.length > 0 && !types.includes(JSON_TYPE),
           mayStream: types.includes(EVENTS),
+          mayBeEmpty: contents.some((content) => Object.keys(content).length === 0),
           list:
             page?.items && page.page
               ? (has('cursor') && 'c') || (hasBodyCursor && 'b') || (has('offset') && 'o')

@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, RequestHandler } from 'express';
 import { type Admission, PUBLIC } from '#platform/auth';
 import { CachedDocument, type ServiceRequest } from '#platform/http';
+import { RELEASE } from '#platform/release';
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 
@@ -42,7 +43,15 @@ const ASSETS = {
   'favicon-32x32.png': 'image/png',
 } as const;
 
-/** Serves the OpenAPI document as a page at /docs, using Swagger UI. All files come from this service. */
+/** The TypeScript client as npm installs it, which the build packs. */
+const CLIENT = path.resolve(__dirname, '../../../clients/typescript/dist/agent-registry.tgz');
+/** Where it is served: the client of this release, and the same one at an address that lock files can keep. */
+const CLIENT_PATHS = ['', `-${RELEASE}`].map((suffix) => `/docs/clients/agent-registry${suffix}.tgz`);
+
+/**
+ * Serves the OpenAPI document as a page at /docs, using Swagger UI, and the clients below /docs/clients. All files come from
+ * this service.
+ */
 export function serveDocs(app: NestExpressApplication, admission: Admission): void {
   const routes = app.getHttpAdapter().getInstance() as Express;
   const serve = (load: () => Promise<CachedDocument>) => handlerOf(admission, load);
@@ -66,6 +75,9 @@ export function serveDocs(app: NestExpressApplication, admission: Admission): vo
       });
     routes.get(`/docs/assets/${name}`, serve(load));
   }
+  const loadClient = async (): Promise<CachedDocument> =>
+    CachedDocument.of(await readFile(CLIENT), 'application/gzip', { 'Cache-Control': 'no-cache' });
+  routes.get(CLIENT_PATHS, serve(loadClient));
 }
 
 /** Returns a handler that loads a document on its first request, and again if that fails. */

@@ -26,4 +26,5 @@ Send an API key or a JWT as \`Authorization: Bearer …\`, and the id of a works
 ## Documentation
 
 - [The whole document](/openapi.json): OpenAPI 3.1, with the conventions of all operations in \`info.description\`
-- [API reference](/docs): the same document as a page for people`;
+- [API reference](/docs): the same document as a page for people
+- [TypeScript client](/docs/clients/agent-registry.tgz): install it with \`npm install\` and this URL; it has a typed method \`client.api.<operation id>\` for each operation`;

@@ -33,6 +33,10 @@ describe('the package of npm pack', () => {
     expect([response.status, await response.json()]).toEqual([200, expect.objectContaining({ items: [] })]);
     const docs = await fetch(`${base_url}/docs/assets/swagger-ui.css`);
     expect(docs.status).toBe(200);
+    const client = `${base_url}/docs/clients/agent-registry.tgz`;
+    expect(await runToEnd(['npm', 'install', '--prefer-offline', client], options)).toMatchObject({
+      code: 0,
+    });
     await service.stop();
     expect(service.stderr).toBe('');
   }, 300_000);

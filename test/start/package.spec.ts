@@ -11,7 +11,7 @@ describe('the package of npm pack', () => {
     packed = files.map((file) => file.path).sort();
   });
 
-  it('has the shipped code, what starts it, and no tests', () => {
+  it('has the shipped code, what starts it, the client, and no tests', () => {
     const others = packed.filter((file) => !file.startsWith('dist/'));
     expect(others).toEqual([
       '.env.example',
@@ -19,6 +19,7 @@ describe('the package of npm pack', () => {
       'LICENSE',
       'README.md',
       'bin/agent-registry-service',
+      'clients/typescript/dist/agent-registry.tgz',
       'openapi.json',
       'package.json',
       'scripts/start.mjs',

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { RELEASE } from '#platform/release';
 import { sharedApp } from '#testing';
 
 const DOCUMENTS: [path: string, type: string][] = [
@@ -14,9 +15,11 @@ const DOCUMENTS: [path: string, type: string][] = [
   ['/docs/assets/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
   ['/docs/assets/favicon-16x16.png', 'image/png'],
   ['/docs/assets/favicon-32x32.png', 'image/png'],
+  ['/docs/clients/agent-registry.tgz', 'application/gzip'],
+  [`/docs/clients/agent-registry-${RELEASE}.tgz`, 'application/gzip'],
   ['/.well-known/jwks.json', 'application/json; charset=utf-8'],
 ];
-const SMALL = /favicon|start\.js|jwks|docs$/;
+const SMALL = /favicon|tgz|start\.js|jwks|docs$/;
 
 describe('a public document', () => {
   const app = sharedApp();

@@ -5553,9 +5553,9 @@ export interface Operations {
     /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. Repeatable; all must match. */
     score?: string[];
     /** Only results created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only results created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     format?: "jsonl" | "csv";
     case_id?: string;
     dataset_record_id?: string;
@@ -6019,9 +6019,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only acquisitions of this workspace. */
     workspace_id?: string;
     /** Only acquisitions of this item. */
@@ -6045,9 +6045,9 @@ export interface Operations {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     user_id?: string;
     /** `deployment.environment.name` of the resource. */
     environment?: string;
@@ -6067,9 +6067,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only sessions of this workspace. */
     workspace_id?: string;
     /** Only sessions with this agent. */
@@ -6093,9 +6093,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
     /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
@@ -6112,9 +6112,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only resources of this workspace. */
     workspace_id?: string;
     /** Only the resources with this name. */
@@ -6143,9 +6143,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     item_status?: "pending" | "in_progress" | "skipped" | "completed";
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
@@ -6161,9 +6161,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6186,9 +6186,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
   }, options?: RequestOptions): Pages<Annotator, AnnotatorPage>;
@@ -6204,9 +6204,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only keys with this name. */
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
@@ -6226,9 +6226,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6245,9 +6245,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only resources of this workspace. */
     workspace_id?: string;
     /** Only the resources with this name. */
@@ -6274,9 +6274,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "app" | "-app";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only apps of this workspace. */
     workspace_id?: string;
     /** Words or word prefixes in the slug, display name or description. */
@@ -6302,9 +6302,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only entries of this workspace. */
     workspace_id?: string;
     /** Only entries of this principal. */
@@ -6343,9 +6343,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6362,9 +6362,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6387,9 +6387,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only erasures in this workspace. */
     workspace_id?: string;
     subject_kind?: "end_user" | "session" | "workspace" | "org" | "dataset" | "experiment" | "traces";
@@ -6442,9 +6442,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6486,9 +6486,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     subject_kind?: "agent" | "harness" | "skill";
     experiment_status?: "running" | "completed" | "failed";
     /** The `key:value` of a scalar in the config. The key of a nested member is its path with dots. Numbers may have any form (`lr:1e-5`). Repeatable; all must match. */
@@ -6519,9 +6519,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6538,9 +6538,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only resources of this workspace. */
     workspace_id?: string;
     /** Only the resources with this name. */
@@ -6573,7 +6573,7 @@ export interface Operations {
     /** Words or word prefixes in the title, the URL without its query, or the description. A server name from this listing is also accepted. */
     search?: string;
     /** Only servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived servers. */
-    updated_since?: string;
+    updated_since?: string | Date;
     /** Only servers whose latest version is this one, such as `1.0.3`. `latest` means any. Each server is listed once, with its latest version. */
     version?: string;
     /** Only servers of this workspace. The public registry does not have this parameter. */
@@ -6595,9 +6595,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
   }, options?: RequestOptions): Pages<KeptGate, KeptGatePage>;
@@ -6612,9 +6612,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only keys of this workspace. */
     workspace_id?: string;
     /** Only keys with this name. */
@@ -6639,9 +6639,9 @@ export interface Operations {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     /** `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared verbatim, other values as JSON (`retry:true`). Repeatable: all pairs must match. */
     attribute?: string[];
     /** Minimum severity: its short name, or its number in OpenTelemetry. */
@@ -6666,9 +6666,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `true`: only checks that succeeded. `false`: only checks that failed. */
     ok?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6689,9 +6689,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6710,9 +6710,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only resources of this workspace. */
     workspace_id?: string;
     /** Only the resources with this name. */
@@ -6744,9 +6744,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
     /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
@@ -6765,9 +6765,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only the tool with exactly this name. */
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
@@ -6789,9 +6789,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "principal_id" | "-principal_id";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6809,9 +6809,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only messages with this role. */
     role?: "user" | "assistant" | "system" | "tool";
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -6832,9 +6832,9 @@ export interface Operations {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     /** `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared verbatim, other values as JSON (`retry:true`). Repeatable: all pairs must match. */
     attribute?: string[];
     type?: "gauge" | "sum" | "histogram" | "exponential_histogram" | "summary";
@@ -6854,9 +6854,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only providers of this workspace. */
     workspace_id?: string;
     /** Only providers with this name. */
@@ -6904,9 +6904,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only models of this workspace. */
     workspace_id?: string;
     /** Only models with this name. */
@@ -6933,9 +6933,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     status?: "active" | "suspended";
     /** Only organizations with this name. */
     name?: string;
@@ -6956,9 +6956,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
   }, options?: RequestOptions): Pages<CatalogueRelease & { created_by: string; }, StoreReleasePage>;
@@ -6987,9 +6987,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7008,9 +7008,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     source_kind?: "manual" | "session" | "trace" | "external";
     /** Words or word prefixes in `input`, `expected` or `metadata`. The search covers the first 40,000 characters of the JSON of input and expected. */
     q?: string;
@@ -7040,7 +7040,7 @@ export interface Operations {
     /** Words or word prefixes in the title, the URL without its query, or the description. A server name from this listing is also accepted. */
     search?: string;
     /** Only servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived servers. */
-    updated_since?: string;
+    updated_since?: string | Date;
     /** Only servers whose latest version is this one, such as `1.0.3`. `latest` means any. Each server is listed once, with its latest version. */
     version?: string;
     /** Only servers of this workspace. The public registry does not have this parameter. */
@@ -7061,9 +7061,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only repositories of this workspace. */
     workspace_id?: string;
     /** Words or word prefixes in the name, URL or description. */
@@ -7089,9 +7089,9 @@ export interface Operations {
     /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. Repeatable; all must match. */
     score?: string[];
     /** Only results created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only results created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `created_at` (the default is `-created_at`), `updated_at`, `duration_ms` or `score:<scorer>`. Ascending; a leading `-` sorts descending. Results without the duration or the score come last. */
     sort?: string;
     /** Has no effect, because results cannot be archived. */
@@ -7118,9 +7118,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     batch_status?: "queued" | "running" | "succeeded" | "failed";
     /** Batches of any version of this scorer. */
     scorer_id?: string;
@@ -7143,9 +7143,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7162,9 +7162,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     run_status?: "queued" | "running" | "succeeded" | "failed";
     /** Runs of any version of this scorer. */
     scorer_id?: string;
@@ -7211,9 +7211,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7230,9 +7230,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     scorer_kind?: "code" | "llm_judge" | "human";
     grain?: "trace" | "session";
     /** Words or word prefixes in the name or description. */
@@ -7266,9 +7266,9 @@ export interface Operations {
     /** Scores of at most this number. */
     max_score?: number;
     /** Scores recorded at this time or later (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Scores recorded before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "score" | "-score";
     /** Scores whose comment contains this text, in upper or lower case. */
@@ -7322,9 +7322,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7341,9 +7341,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Words or word prefixes in the name or description. */
     q?: string;
     /** Only the service account with this name. */
@@ -7371,9 +7371,9 @@ export interface Operations {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     user_id?: string;
     /** `deployment.environment.name` of the resource. */
     environment?: string;
@@ -7393,9 +7393,9 @@ export interface Operations {
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     /** The session id that the agent sends, percent-encoded. */
     session_id: string;
   }, options?: RequestOptions): Pages<TranscriptItem, TranscriptPage>;
@@ -7414,9 +7414,9 @@ export interface Operations {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     user_id?: string;
     /** `deployment.environment.name` of the resource. */
     environment?: string;
@@ -7436,9 +7436,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only keys with this name. */
     name?: string;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7457,9 +7457,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7478,9 +7478,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Only resources of this workspace. */
     workspace_id?: string;
     /** Only the resources with this name. */
@@ -7524,9 +7524,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
     cursor?: string;
   }, options?: RequestOptions): Pages<CatalogueRelease, CatalogueReleasePage>;
@@ -7541,9 +7541,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Words or word prefixes in the name or the tagline. */
     q?: string;
     /** Only items with exactly this name. */
@@ -7568,9 +7568,9 @@ export interface Operations {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
-    since?: string;
+    since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
-    until?: string;
+    until?: string | Date;
     user_id?: string;
     /** `deployment.environment.name` of the resource. */
     environment?: string;
@@ -7613,9 +7613,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Words or word prefixes in the id, name or email. */
     q?: string;
     status?: "active" | "suspended";
@@ -7635,9 +7635,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
@@ -7657,9 +7657,9 @@ export interface Operations {
     /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
-    since?: string;
+    since?: string | Date;
     /** Only items created before this time (RFC 3339). */
-    until?: string;
+    until?: string | Date;
     /** Words or word prefixes in the name or description. */
     q?: string;
     /** Only the workspace with this name. */
@@ -7805,7 +7805,7 @@ export interface Operations {
   /** Send a message of the Model Context Protocol. The endpoint serves revision 2026-07-28 and the revisions from 2024-11-05 to 2025-11-25. It is stateless: each request is independent, and the response is JSON. GET and DELETE return 405. Each tool requires the same role as the corresponding operation of the API. The body can have at most 1 MiB. Requires `viewer` or `runtime`. */
   runMcpRequest(request: {
     body: McpRequest | McpRequest[];
-  }, options?: RequestOptions): ApiPromise<McpResult | McpError | (McpResult | McpError)[]>;
+  }, options?: RequestOptions): ApiPromise<McpResult | McpError | (McpResult | McpError)[] | undefined>;
   /** Score traces, sessions or results, or test or preview a scorer. In mode `score`, an organization can have at most `MAX_OPEN_SCORE_RUNS` open runs (429 with `Retry-After`). In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs no judge backend. Without one, it shows the request for a judge that supports every feature, and omits `model` if the scorer names none. Requires `evaluator`. */
   runScorer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
