@@ -28,13 +28,10 @@ export async function readData(client: Client, options: DataOptions): Promise<Re
   const { data, name, dataset = name } = options;
   if (typeof data === 'object' && 'dataset' in data) return readDataset(client, data);
   if (typeof data !== 'string' && !(data instanceof URL)) return recordsOf(dataset, await itemsOf(data));
-  const path = String(data)
-    .replace(/[?#].*$/, '')
-    .toLowerCase();
+  const kind = /\.(csv|jsonl|ndjson)$/i.exec(String(data).replace(/[?#].*$/, ''))?.[1]?.toLowerCase();
+  if (kind === undefined) throw new TypeError(`data: ${String(data)} must end in .csv, .jsonl or .ndjson.`);
   const bytes = await readBytes(data);
-  if (path.endsWith('.jsonl') || path.endsWith('.ndjson')) return recordsOf(dataset, parseLines(bytes));
-  if (path.endsWith('.csv')) return csvOf(dataset, bytes, options);
-  throw new TypeError(`data: ${String(data)} must end in .csv, .jsonl or .ndjson.`);
+  return kind === 'csv' ? csvOf(dataset, bytes, options) : recordsOf(dataset, parseLines(bytes));
 }
 
 async function readBytes(source: string | URL): Promise<Uint8Array<ArrayBuffer>> {

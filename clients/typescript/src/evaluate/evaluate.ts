@@ -2,6 +2,7 @@ import type { Experiment } from '../api/types.cjs';
 import { Client } from '../client.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
+import { checkHosted } from './hosted-scoring.js';
 import { sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
 import { reporterOf } from './report.js';
@@ -32,6 +33,7 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);
   const client = options.client ?? new Client();
+  await checkHosted(client, scorers.hosted);
   const named = namedRunKey(options);
   const data = await readData(client, options);
   const { name, experimentName = name, trials = 1, config = null, subject = null } = options;

@@ -1,9 +1,20 @@
 import type { ScoreBatch } from '../api/types.cjs';
 import type { Client } from '../client.js';
+import { sleep } from '../core/retry.js';
 import type { RequestOptions } from '../api/calls.cjs';
 
 const ROUNDS = 2;
 const WAIT_S = 30;
+
+/** Checks that the scorers exist and can be run, before the task is called. Errors: 404 and `TypeError`. */
+export async function checkHosted(client: Client, scorers: readonly string[]): Promise<void> {
+  for (const scorer of scorers) {
+    const scorer_id = /^scr_[0-9a-z]{26}$/.test(scorer) ? scorer : `name:${scorer}`;
+    const { scorer_kind } = await client.api.getScorer({ scorer_id });
+    if (scorer_kind === 'human')
+      throw new TypeError(`scorers: people give the scores of ${scorer}, so it cannot be run.`);
+  }
+}
 
 /**
  * Has the service score the results of an experiment, and waits. What could not be scored is tried once more. Returns why
@@ -63,8 +74,7 @@ async function ended(client: Client, batch: ScoreBatch, options: RequestOptions)
     const asked = Date.now();
     state = await client.api.getScoreBatch({ score_batch_id: batch.score_batch_id, wait_s: WAIT_S }, options);
     // the service answers at once if too many wait
-    if (state.finished_at === null && Date.now() - asked < 1000)
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+    if (state.finished_at === null && Date.now() - asked < 1000) await sleep(1000, options.signal);
   }
   return state;
 }

@@ -79,10 +79,10 @@ export function messageOf(thrown: unknown): string {
 }
 
 function describe(thrown: unknown): string {
-  if (typeof thrown === 'string') return thrown;
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown);
   if (thrown instanceof Fault) return thrown.message;
   try {
-    const { name, message } = (thrown ?? {}) as { name?: unknown; message?: unknown };
+    const { name, message } = thrown as { name?: unknown; message?: unknown };
     if (typeof message !== 'string') return toJson(thrown);
     return typeof name === 'string' && name !== '' ? `${name}: ${message}` : message;
   } catch {

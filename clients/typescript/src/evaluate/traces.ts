@@ -1,5 +1,6 @@
 import type { Client } from '../client.js';
 import { ServiceError } from '../core/errors.js';
+import { sleep, withRetries } from '../core/retry.js';
 import type { CallOutcome } from './call.js';
 import { messageOf, randomHex, toJson } from './json.js';
 
@@ -26,10 +27,12 @@ export interface CaseTracer {
     one: TracedCall,
     call: () => Promise<T>,
   ): Promise<{ value: T; traceId: string | null }>;
-  /** Resolves when the service has answered for the spans that have ended. */
+  /** Resolves when the service has answered for the spans that have ended. Rejects if it is away; then it is called again. */
   flush(): Promise<void>;
   /** Whether spans go through a provider that `flush` does not cover. Then the run waits for them to arrive. */
   readonly isForeign?: boolean;
+  /** Whether spans were lost, so that traces may be missing. */
+  readonly hasLost?: boolean;
 }
 
 /** A finished call, as far as its trace needs it. */
@@ -91,9 +94,10 @@ export class Traces {
     if (derived.length > 0) await this.send(derived, options);
     const others = calls.filter((one) => !one.isTraceDerived && one.traceId !== null);
     if (others.length === 0) return;
-    await this.tracer?.flush();
-    const waitMs = this.tracer?.isForeign ? WAIT_MS : 0;
-    const isFlushed = (one: Traceable): boolean => waitMs === 0 && !one.isRecovered;
+    const { tracer } = this;
+    if (tracer) await withRetries(() => tracer.flush(), { ...options, isRetryable: () => true });
+    const waitMs = tracer?.isForeign ? WAIT_MS : 0;
+    const isFlushed = (one: Traceable): boolean => waitMs === 0 && !one.isRecovered && !tracer?.hasLost;
     this.sent += others.filter(isFlushed).length;
     const unsure = others.flatMap((one) => (isFlushed(one) ? [] : one.traceId!));
     if (unsure.length > 0) await this.check(unsure, waitMs, options);
@@ -129,12 +133,12 @@ export class Traces {
     options: { signal: AbortSignal; retryForMs: number },
   ): Promise<void> {
     let missing = [...ids];
-    for (const until = Date.now() + waitMs; ; await sleep(POLL_MS)) {
+    for (const until = Date.now() + waitMs; ; await sleep(POLL_MS, options.signal)) {
       ({ missing } = await this.client.api.checkTraces({ body: { trace_ids: missing } }, options));
-      if (missing.length === 0 || Date.now() >= until || options.signal.aborted) break;
+      if (missing.length === 0 || Date.now() >= until) break;
     }
     this.sent += ids.length - missing.length;
-    this.miss(missing.length, `they did not arrive within ${waitMs / 1000} s`);
+    this.miss(missing.length, 'they have not arrived');
   }
 
   private miss(count: number, reason: string): void {
@@ -146,8 +150,6 @@ export class Traces {
 
 /** Whether an error is not about the traces, so that it ends the uploads: the key is invalid, or the service is away. */
 const isFatal = ({ status }: ServiceError): boolean => status === 401 || status === 429 || status >= 500;
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const registeredTracer = (): CaseTracer | undefined =>
   (globalThis as { [key: symbol]: CaseTracer | undefined })[Symbol.for('agent-registry.tracer')];
