@@ -114,6 +114,38 @@ describe('agent-registry eval run', () => {
     expect(keys).toContain('k1');
   });
 
+  it('reports names and messages that contain markup, incomplete runs and errors', async () => {
+    const hostile = '</testcase>"&amp; a|b `c` \u001b[31m <script> [x](y) @all\n';
+    const check = { kind: 'min_mean', bound: 0.5, scorer: hostile, status: 'failed', reason: hostile };
+    const summary = {
+      status: 'incomplete',
+      experimentId: 'exp_1',
+      cases: { total: 2, done: 1, failed: 1 },
+      scores: { [hostile]: { mean: 0.25, count: 1, change: null } },
+      gate: { checks: [check] },
+      regressions: [{ caseId: hostile, scorer: hostile, difference: -1 }],
+      failures: [{ caseId: hostile, error: hostile }],
+      problems: [hostile],
+    };
+    const name = JSON.stringify(hostile);
+    folder.write(
+      'hostile.mjs',
+      `const { started } = globalThis[Symbol.for('agent-registry.run')];
+       started(${name}, Promise.resolve(${JSON.stringify(summary)}));
+       started('rejects', Promise.reject(new Error(${name})));`,
+    );
+    const args = ['eval', 'run', 'hostile.mjs', '--reporter', 'junit'];
+    const { code, stdout } = await folder.run(args, { GITHUB_STEP_SUMMARY: folder.pathOf('hostile.md') });
+    expect(code).toBe(1);
+    const { attributes, children } = parseXml(stdout);
+    expect(attributes).toMatchObject({ tests: '3', failures: '1', errors: '2' });
+    expect(children[0]!.attributes['name']).toBe(hostile.replace('\u001b', '\ufffd'));
+    const markdown = folder.read('hostile.md');
+    expect(markdown).toContain('### ⏸ incomplete:');
+    expect(markdown).toContain('### ❌ error: ` rejects `');
+    expect(markdown.replace(/(`+) .*? \1(?!`)/g, '')).not.toMatch(/(?<!\\)[<@[]|\u001b/);
+  });
+
   const FILES: Record<string, string> = {
     'none.mjs': "import 'agent-registry';",
     'syntax.mjs': 'await evaluate({',
@@ -155,7 +187,7 @@ describe('agent-registry eval run', () => {
   it('stops at Ctrl-C, and continues when it is started again', async () => {
     const waiting = "({ id, signal }) => { if (id === 'b') { writeFileSync('reached', ''); return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))); } return 0; }";
     const options = (task: string): string =>
-      `import { writeFileSync } from 'node:fs';${evalOf(`name: 'stopped', task: ${task},`)}`;
+      `import { writeFileSync } from 'node:fs';${evalOf(`name: 'stopped', signal: new AbortController().signal, task: ${task},`)}`;
     folder.write('stopped.mjs', options(waiting));
     const { child, ended } = folder.start(['eval', 'run', 'stopped.mjs']);
     await until(() => existsSync(folder.pathOf('reached')));

@@ -19,6 +19,13 @@ it('has a mean', () => expect(summary).toHaveMean('exact', { atLeast: 0.5 }));
 it('passes the gate', () => expect(summary).toPassGate());
 `;
 
+/** Where `expect` is global, importing the module is enough. */
+const GLOBAL_SPEC = `
+import 'agent-registry/vitest';
+
+it('has no gate', () => expect(() => expect({ experimentId: 'e', scores: {} }).toPassGate()).toThrow('has no gate'));
+`;
+
 describeWithPackages('vitest', [PACKAGE, 'vitest@^3', 'typescript@^5'], (modules) => {
   const folder = path.dirname(modules);
 
@@ -31,10 +38,10 @@ describeWithPackages('vitest', [PACKAGE, 'vitest@^3', 'typescript@^5'], (modules
     );
     const types = await runToEnd([path.join(modules, '.bin/tsc'), '--skipLibCheck', '-p', folder]);
     expect(types).toMatchObject({ code: 0, stdout: '' });
-    const { code, stdout, stderr } = await runToEnd([path.join(modules, '.bin/vitest'), 'run'], {
-      cwd: folder,
-    });
-    expect([code, stdout]).toEqual([1, expect.stringContaining('1 failed | 1 passed')]);
+    writeFileSync(path.join(folder, 'global.test.js'), GLOBAL_SPEC);
+    const command = [path.join(modules, '.bin/vitest'), 'run', '--globals'];
+    const { code, stdout, stderr } = await runToEnd(command, { cwd: folder });
+    expect([code, stdout]).toEqual([1, expect.stringContaining('1 failed | 2 passed')]);
     expect(stderr).toContain('exact, min_mean: The mean is 0.5.');
   }, 60_000);
 });
