@@ -60,6 +60,32 @@ describe('evaluate in a process of its own', () => {
     expect(evals.spools()).toEqual([]);
   });
 
+  it('takes over what several processes have left', async () => {
+    const child = childOf({ data: itemsOf(60), runKey: 'commit-1' }, { taskMs: 10 });
+    const jobs = [start(child), start(child)];
+    await Promise.all(jobs.map((job) => job.made(25)));
+    for (const job of jobs) job.process.kill('SIGKILL');
+    await Promise.all(jobs.map((job) => job.end()));
+    expect(evals.spools()).toHaveLength(2);
+    const finished = new Set(finishedCalls(evals));
+
+    const last = start(child);
+    const { summary } = await last.end();
+    expect(last.calls.filter((id) => finished.has(id))).toEqual([]);
+    expect(summary).toMatchObject({ status: 'completed', cases: { done: 60 } });
+    expect(evals.spools()).toEqual([]);
+  });
+
+  it('leaves the spool of a process that is running alone', async () => {
+    const child = childOf({ data: itemsOf(20) }, { taskMs: 10 });
+    const [one, other] = await Promise.all([start(child).end(), start(child).end()]);
+    expect([one.summary, other.summary]).toEqual([
+      expect.objectContaining({ status: 'completed', resumed: false }),
+      expect.objectContaining({ status: 'completed', resumed: false }),
+    ]);
+    expect(one.summary!.experimentId).not.toBe(other.summary!.experimentId);
+  });
+
   it('goes on without its spool when the disk is full, and says so', async () => {
     const { summary, status } = await start(childOf({ data: itemsOf(60) }), 4).end();
     expect(status).toBe(0);

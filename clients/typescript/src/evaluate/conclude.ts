@@ -102,7 +102,7 @@ async function end(
     fields.gate = await ending.check();
     if (fields.gate?.passed === false) {
       problems.push(
-        `The experiment stays open: start the run again to repeat the ${cases.failed} failed cases.`,
+        `The experiment stays open. Start the run again to repeat its failed cases (${cases.failed}).`,
       );
       return 'completed';
     }

@@ -1,11 +1,14 @@
 import type { Experiment } from '../api/types.cjs';
 import { Client } from '../client.js';
+import { withRetries } from '../core/retry.js';
+import { RecordsChangedError } from './cases.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
 import { checkHosted } from './hosted-scoring.js';
 import { messageOf, sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
 import { reporterOf } from './report.js';
+import { openExperiment } from './open-experiment.js';
 import { Run } from './run.js';
 import { splitScorers } from './scoring.js';
 import { Spool, spoolPrefix } from './spool.js';
@@ -54,14 +57,17 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     runKey: named,
     resume: options.resume ?? true,
   });
-  let hasEnded = false;
-  try {
+  const once = async (): Promise<EvalSummary> => {
     const { experiment, isNew, versions } = await openExperiment(client, options, spool.runKey, data);
     const setup = { client, options, scorers, spool, reporter, experiment, isNew, versions };
     const problems = problemsOfStart(experiment, isNew, spool);
     const isCompleted = experiment.experiment_status === 'completed';
     const outcome = isCompleted ? null : await new Run(setup).finish();
-    const summary = await conclude({ ...setup, outcome, named, startedAt, isResumed: !isNew, problems });
+    return conclude({ ...setup, outcome, named, startedAt, isResumed: !isNew, problems });
+  };
+  let hasEnded = false;
+  try {
+    const summary = await withRetries(once, { isRetryable: (error) => error instanceof RecordsChangedError });
     hasEnded = summary.status !== 'incomplete';
     reporter.ended(summary);
     return summary;
@@ -73,6 +79,7 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
 function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I, O, E> {
   const { name, task, trials = 1, concurrency = 1, retries = 0 } = options;
   if (typeof name !== 'string' || name === '') throw new TypeError('evaluate needs a name.');
+  if (options.data === undefined || options.data === null) throw new TypeError('evaluate needs data.');
   if (typeof task !== 'function') throw new TypeError('evaluate needs a task, which is a function.');
   for (const [member, value, least] of [
     ['trials', trials, 1],
@@ -114,78 +121,3 @@ function problemsOfStart(
   if (spool.left > 0) problems.push(`Took over ${spool.left} finished calls of an earlier process.`);
   return problems;
 }
-
-/** Continues the experiment that has the run key, or uploads the data and creates one. */
-async function openExperiment(
-  client: Client,
-  options: EvaluateOptions,
-  runKey: string,
-  data: Awaited<ReturnType<typeof readData>>,
-): Promise<{ experiment: Experiment; isNew: boolean; versions: ReadonlyMap<string, number> | null }> {
-  const {
-    name,
-    experimentName = name,
-    trials = 1,
-    config,
-    subject,
-    metadata,
-    tags,
-    baseline,
-    resume = true,
-  } = options;
-  const existing = resume ? await findExperiment(client, name, experimentName, runKey) : undefined;
-  if (existing) checkSameData(existing, data);
-  // the records of a run that continues are not written again: it has their versions of its start
-  const isPinned = existing !== undefined && data.isRecords;
-  const { pinned, versions } = isPinned
-    ? { pinned: pinnedBy(existing), versions: null }
-    : await data.upload(client);
-  const { data: experiment, response } = await client.api
-    .createExperiment({
-      body: {
-        name,
-        experiment_name: experimentName,
-        run_key: runKey,
-        resume,
-        trials,
-        ...pinned,
-        ...(config && { config }),
-        ...(subject && { subject_kind: subject.kind, subject_id: subject.id }),
-        ...(tags && { tags: [...tags] }),
-        ...(baseline !== undefined && { baseline_experiment_id: baseline }),
-        metadata: { ...metadata, ...(data.isRecords && { data_sha256: data.digest }) },
-      },
-    })
-    .withResponse();
-  const isNew = response.status === 201;
-  if (!isNew) checkSameData(experiment, data);
-  return { experiment, isNew, versions: isNew ? versions : null };
-}
-
-async function findExperiment(
-  client: Client,
-  name: string,
-  experimentName: string,
-  runKey: string,
-): Promise<Experiment | undefined> {
-  for await (const experiment of client.api.listExperiments({ name, run_key: runKey })) {
-    if (experiment.experiment_name === experimentName && experiment.experiment_status !== 'failed')
-      return experiment;
-  }
-  return undefined;
-}
-
-function checkSameData(experiment: Experiment, data: { isRecords: boolean; digest: string }): void {
-  const { experiment_id, run_key, metadata } = experiment;
-  if (!data.isRecords || metadata['data_sha256'] === data.digest) return;
-  throw new Error(
-    `The experiment ${experiment_id} with the run key ${run_key} has other cases than your data has now. ` +
-      'Run it with the same data, or with another runKey, or with resume: false.',
-  );
-}
-
-const pinnedBy = ({ dataset_id, dataset_version, dataset_filter }: Experiment) => ({
-  dataset_id: dataset_id!,
-  ...(dataset_version !== null && { dataset_version }),
-  ...(dataset_filter && { dataset_filter }),
-});

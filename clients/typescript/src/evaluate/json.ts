@@ -82,9 +82,11 @@ function describe(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
   if (thrown instanceof Fault) return thrown.message;
   try {
-    const { name, message } = thrown as { name?: unknown; message?: unknown };
+    const { name, message, cause } = thrown as { name?: unknown; message?: unknown; cause?: unknown };
     if (typeof message !== 'string') return toJson(thrown);
-    return typeof name === 'string' && name !== '' ? `${name}: ${message}` : message;
+    const reason = (cause as { message?: unknown } | null | undefined)?.message;
+    const text = typeof reason === 'string' && !message.includes(reason) ? `${message} (${reason})` : message;
+    return typeof name === 'string' && name !== '' ? `${name}: ${text}` : text;
   } catch {
     return 'a value that has no message';
   }

@@ -168,7 +168,7 @@ export interface EvaluateOptions<I = any, O = any, E = any> {
   resume?: boolean;
   /** How often a call of the task that failed is made again at once. Default 0. */
   retries?: number;
-  /** Time for one call of the task, in milliseconds. Default 10 minutes. */
+  /** Time for one call of the task, in milliseconds. Default 10 minutes. Does not end a task that blocks the thread. */
   timeoutMs?: number;
   /** Time for one call of a scorer, in milliseconds. Default 1 minute. */
   scorerTimeoutMs?: number;

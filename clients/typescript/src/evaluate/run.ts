@@ -1,7 +1,7 @@
-import type { Experiment } from '../api/types.cjs';
 import type { Client } from '../client.js';
 import { callTask } from './call.js';
 import { type CaseRun, casesToRun, RecordsChangedError } from './cases.js';
+import type { OpenExperiment } from './open-experiment.js';
 import type { EvaluateOptions, Task } from './options.js';
 import type { Reporter } from './report.js';
 import { runScorers, type SplitScorers } from './scoring.js';
@@ -11,17 +11,12 @@ import { Traces } from './traces.js';
 import { Uploader } from './upload.js';
 
 /** Everything that a run needs. */
-export interface RunSetup {
+export interface RunSetup extends OpenExperiment {
   client: Client;
   options: EvaluateOptions;
   scorers: SplitScorers;
   spool: Spool;
   reporter: Reporter;
-  experiment: Experiment;
-  /** Whether this process has created the experiment. */
-  isNew: boolean;
-  /** The versions of the records that this process has just written, if it created the experiment. */
-  versions: ReadonlyMap<string, number> | null;
 }
 
 /** What a run did. */

@@ -58,7 +58,7 @@ export function findAbandoned(fs: Files, dir: string, prefix: string): Abandoned
       const isOld = Date.now() - mtimeMs > ABANDONED_AFTER_MS;
       if (name.endsWith('.jsonl')) {
         const header = readHeader(fs, path);
-        if (header && (isOld || hasEnded(header))) found.push({ path, header });
+        if (header && (isOld || hasEnded(fs, header))) found.push({ path, header });
       } else if (isOld) fs.rmSync(path); // a process was killed while it wrote a new file
     } catch {
       // another process has just taken or deleted it
@@ -90,14 +90,23 @@ function readHeader(fs: Files, path: string): SpoolHeader | null {
 }
 
 /** Whether the process of a spool is gone. If it only seems so, both upload the same results, and each is stored once. */
-function hasEnded(header: SpoolHeader): boolean {
+function hasEnded(fs: Files, header: SpoolHeader): boolean {
   const self = thisProcess();
   if (header.host !== self.host) return true;
   if (header.pid === self.pid) return Math.abs(header.process_started_at - self.process_started_at) > 2000;
   try {
     process.kill(header.pid, 0);
-    return false;
+    return isZombie(fs, header.pid);
   } catch (error) {
     return (error as { code?: string }).code === 'ESRCH';
+  }
+}
+
+/** Whether a process was killed, and only waits for its parent to notice, as in a container without an init process. */
+function isZombie(fs: Files, pid: number): boolean {
+  try {
+    return /\) [ZX] /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false; // only Linux has this file
   }
 }

@@ -144,19 +144,17 @@ export class Uploader {
   }
 
   private async send(batch: readonly Queued[]): Promise<void> {
-    const results = batch.map(({ result }) => result);
-    const { signal, retryForMs } = this.options;
-    const untraced = batch.filter(({ hasTrace }) => !hasTrace);
-    await this.traces.ship(
-      untraced.map(({ result }) => result),
-      { signal, retryForMs },
-    );
-    for (const one of untraced) one.hasTrace = true;
-    const body = { on_conflict: batch[0]!.conflict, items: results.map(itemOf) };
+    await this.ship(batch);
+    // the traces of the next full batch go out meanwhile
+    const next = this.queue.slice(batch.length, batch.length + this.batchItems);
+    const shipped = next.length === BATCH_ITEMS ? this.ship(next) : Promise.resolve();
+    shipped.catch(() => undefined); // handled below
+    const body = { on_conflict: batch[0]!.conflict, items: batch.map(({ result }) => itemOf(result)) };
     let answers: Answer[];
     try {
       answers = await this.post(body);
     } catch (error) {
+      await shipped.catch(() => undefined);
       return this.failed(batch, error);
     }
     this.batchItems = Math.min(BATCH_ITEMS, this.batchItems * 2);
@@ -164,6 +162,18 @@ export class Uploader {
     const done: string[] = [];
     batch.forEach((one, index) => this.settle(one, answers[index]!, batch.length, done));
     this.spool.uploaded(done);
+    await shipped;
+  }
+
+  /** Makes sure that the service has the traces of results before it gets the results. */
+  private async ship(batch: readonly Queued[]): Promise<void> {
+    const { signal, retryForMs } = this.options;
+    const untraced = batch.filter(({ hasTrace }) => !hasTrace);
+    await this.traces.ship(
+      untraced.map(({ result }) => result),
+      { signal, retryForMs },
+    );
+    for (const one of untraced) one.hasTrace = true;
   }
 
   private async post(body: { on_conflict: Conflict; items: ReturnType<typeof itemOf>[] }): Promise<Answer[]> {
