@@ -58,7 +58,14 @@ const server = createServer(async (request, response) => {
           },
         ]
       : [];
-  const answer = (object, choice) => ({ id: `fake-${++answers}`, object, created: 0, model, choices: [choice], usage });
+  const answer = (object, choice) => ({
+    id: `fake-${++answers}`,
+    object,
+    created: 0,
+    model,
+    choices: [choice],
+    usage,
+  });
   const message =
     calls.length > 0 ? { role: 'assistant', tool_calls: calls } : { role: 'assistant', content };
   const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop';

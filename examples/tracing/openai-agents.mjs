@@ -19,7 +19,8 @@ const agent = new Agent({
   tools: [lookupOrder],
 });
 
-const { finalOutput } = await withTrace({ userId: 'ada', sessionId: 'openai-agents-1', tags: ['example'] }, () =>
-  run(agent, 'Where is order 7?'),
+const { finalOutput } = await withTrace(
+  { userId: 'ada', sessionId: 'openai-agents-1', tags: ['example'] },
+  () => run(agent, 'Where is order 7?'),
 );
 console.log(finalOutput);

@@ -137,7 +137,9 @@ const answerOf = (part: Record<string, unknown>) => ({
 
 /** Returns the result in an output of the AI SDK: `{"type": "json", "value": {…}}`. */
 const outputOf = (output: unknown): unknown =>
-  isJsonObject(output) && typeof output.type === 'string' && output.value !== undefined ? output.value : output;
+  isJsonObject(output) && typeof output.type === 'string' && output.value !== undefined
+    ? output.value
+    : output;
 
 /** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with these members at the top level. */
 function callOf(value: unknown) {
