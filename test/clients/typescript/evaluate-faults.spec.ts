@@ -262,6 +262,16 @@ describe('evaluate, where something goes wrong', () => {
       });
     });
 
+    it('sends fewer traces at once if the service cannot take as many', async () => {
+      const client = evals.intercepted((sent, send) =>
+        sent.path.startsWith('/telemetry/') && sent.body.split('spanId').length > 3
+          ? Promise.resolve(problemOf(413, 'payload_too_large'))
+          : send(),
+      );
+      const { traces, problems } = await evals.run({ client, data: itemsOf(9) });
+      expect([traces, problems]).toEqual([{ sent: 9, missing: 0 }, []]);
+    });
+
     it('runs without traces if the key must not send them, and says so', async () => {
       const client = evals.intercepted((sent, send) =>
         sent.path.startsWith('/telemetry/') ? Promise.resolve(problemOf(403, 'access_denied')) : send(),

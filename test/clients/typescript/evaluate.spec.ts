@@ -124,8 +124,10 @@ describe('evaluate', () => {
         'data: item 1 has a function in its member "f"',
       ],
       ['no items', [], 'data has no items'],
+      ['no data', null, 'evaluate needs data'],
+      ['what is no data', 1, 'data must be a path, a URL, items'],
       ['a file of another kind', 'questions.xlsx', 'must end in .csv, .jsonl or .ndjson'],
-    ])('rejects %s, and says where', async (_, data, message) => {
+    ])('rejects %s, and says where', async (_, data: any, message) => {
       await expect(evals.run({ data })).rejects.toThrow(message);
     });
   });

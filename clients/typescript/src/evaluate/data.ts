@@ -139,7 +139,7 @@ function parseLines(bytes: Uint8Array): DataItem[] {
     } catch {
       throw new TypeError(`data: line ${index + 1} is not JSON.`);
     }
-    const { external_id, ...members } = item as Record<string, unknown>;
+    const { external_id, ...members } = (item ?? {}) as Record<string, unknown>;
     items.push({ ...(external_id != null && { id: external_id as string }), ...members } as DataItem);
     checkCount(items.length);
   });

@@ -10,6 +10,9 @@ const RECORDS_MAX = 10_000;
 const BATCH_ITEMS = 100;
 const BATCH_SIZE = 1024 * 1024;
 
+/** Calls at a time. */
+const CALLS = 3;
+
 /** A record, as the service takes it. */
 interface NewRecord {
   external_id: string;
@@ -96,11 +99,14 @@ async function storeRecords(
   datasetId: string,
   records: readonly NewRecord[],
 ): Promise<StoredRecord[]> {
+  const batches: NewRecord[][] = [];
+  for (let at = 0; at < records.length; at += batches.at(-1)!.length) {
+    batches.push(firstBatch(records.slice(at, at + BATCH_ITEMS)));
+  }
   const stored: StoredRecord[] = [];
-  for (let at = 0; at < records.length;) {
-    const items = firstBatch(records.slice(at, at + BATCH_ITEMS));
-    at += items.length;
-    stored.push(...(await storeBatch(client, datasetId, items)));
+  for (let at = 0; at < batches.length; at += CALLS) {
+    const calls = batches.slice(at, at + CALLS).map((batch) => storeBatch(client, datasetId, batch));
+    stored.push(...(await Promise.all(calls)).flat());
   }
   return stored;
 }

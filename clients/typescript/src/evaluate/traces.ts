@@ -103,6 +103,7 @@ export class Traces {
     if (unsure.length > 0) await this.check(unsure, waitMs, options);
   }
 
+  /** Sends traces that are made from results. */
   private async send(
     calls: readonly Traceable[],
     options: { signal: AbortSignal; retryForMs: number },
@@ -120,6 +121,11 @@ export class Traces {
       this.miss(rejected, partialSuccess?.errorMessage ?? '');
     } catch (error) {
       if (!(error instanceof ServiceError) || isFatal(error)) throw error;
+      if (error.status === 413 && calls.length > 1) {
+        const half = Math.ceil(calls.length / 2);
+        await this.send(calls.slice(0, half), options);
+        return this.send(calls.slice(half), options);
+      }
       this.isRefused = error.status === 403;
       for (const call of calls) call.traceId = null;
       this.miss(calls.length, error.detail);
@@ -175,7 +181,7 @@ function resourceSpans(
             text('eval.experiment_id', experimentId),
             text('eval.case_id', call.id),
             ...content('input', call.input),
-            ...(call.error === undefined ? content('output', call.output) : []),
+            ...(call.output === undefined ? [] : content('output', call.output)),
           ],
           status: call.error === undefined ? { code: 1 } : { code: 2, message: call.error },
         })),

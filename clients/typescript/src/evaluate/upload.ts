@@ -143,6 +143,7 @@ export class Uploader {
     return this.queue.slice(0, count);
   }
 
+  /** Sends one bulk call, and handles its outcome. Rejects if the service is away. */
   private async send(batch: readonly Queued[]): Promise<void> {
     await this.ship(batch);
     // the traces of the next full batch go out meanwhile
@@ -244,7 +245,7 @@ export class Uploader {
     const { output: _, scores: __, ...rest } = result;
     const error = `The service refused this result: ${detail}`;
     const refusal = { ...rest, error, scores: {} };
-    this.requeue({ ...one, result: refusal, size: sizeOf(refusal), isRefusal: true });
+    this.requeue({ ...one, result: refusal, size: sizeOf(refusal), conflict: 'skip', isRefusal: true });
   }
 
   private requeue(one: Queued): void {
