@@ -104,7 +104,7 @@ const sources = ['libs', 'src', 'clients', 'examples', 'scripts']
   .filter(
     (file) =>
       /\.(?:ts|mjs)$/.test(file) &&
-      !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\/|\/(?:node_modules|dist)\/|held-process\.ts$|src\/api\/operations\.ts$/.test(
+      !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\/|\/(?:node_modules|dist)\/|\/src\/api\/|held-process\.ts$/.test(
         file,
       ),
   );

@@ -9,6 +9,13 @@ export {
 export { isTransient, withRetries, type RetryPolicy } from './core/retry.js';
 export { events, lines, textLines, type ServerSentEvent } from './core/streams.js';
 export type { Answer, ApiPromise, PageInfo, Pages, RawBody, RequestOptions } from './api/calls.cjs';
+export type { NewRecord } from './resources/datasets.js';
+export type { FileSource } from './resources/files.js';
+export type { ToolResult } from './resources/mcp-servers.js';
+export type { ChatChunk, ChatCompletion, ChatRequest } from './resources/models.js';
+export type { Queue, QueueAnswer, QueueItem } from './resources/queue.js';
+export type { ScorerSource } from './resources/scorers.js';
+export type { Feedback } from './resources/scores.js';
 /** The types of all operations and schemas: `api.Dataset`, for example. */
 export type * as api from './api/types.cjs';
 export { evaluate } from './evaluate/evaluate.js';

@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.js';
+import { nodeModule } from './node.js';
 
 /** Gives the API key or token. Called before the first request, and again if the service refuses what it gave. */
 export type ApiKeySource = string | (() => string | Promise<string>);
@@ -152,15 +153,4 @@ function isLoopback(text: string): boolean {
 /** Returns the environment variables, of which a browser has none. */
 function environment(): Env {
   return typeof process === 'undefined' ? {} : process.env;
-}
-
-interface NodeModules {
-  fs: typeof import('node:fs');
-  path: typeof import('node:path');
-}
-
-/** Returns a module of Node, or null in a browser. An import would keep bundlers for browsers from loading this file. */
-function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K] | null {
-  if (typeof process === 'undefined') return null;
-  return (process.getBuiltinModule?.(`node:${name}`) as NodeModules[K] | undefined) ?? null;
 }
