@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sharedApp } from '#testing';
 import { EvalProcess, finishedCalls } from './evaluate-process.fixture';
-import { Evals } from './evaluate.fixture';
+import { Evals, itemsOf } from './evaluate.fixture';
 
 const CASES = 1319;
 const KILLS = 20;
@@ -49,4 +49,18 @@ describe('evaluate, killed again and again', () => {
     expect(results.every(({ case_id, output }) => case_id === output)).toBe(true);
     expect(evals.spools()).toEqual([]);
   }, 180_000);
+
+  it('keeps only what is not uploaded in its spool', async () => {
+    const bytes = 1_000_000;
+    const sizes: number[] = [];
+    const summary = await evals.run({
+      data: itemsOf(45),
+      task: () => 'x'.repeat(bytes),
+      onProgress: () =>
+        sizes.push(...evals.spools().map((name) => statSync(path.join(evals.spoolDir, name)).size)),
+    });
+    expect(summary.cases.done).toBe(45);
+    expect(Math.max(...sizes)).toBeLessThan(40 * bytes);
+    expect(sizes.some((size, index) => size < (sizes[index - 1] ?? 0))).toBe(true);
+  });
 });

@@ -20,6 +20,9 @@ export interface CallLimits {
  */
 const OUTPUT_BYTES = 4 * 1024 * 1024 - 256 * 1024;
 
+/** Longest time that a timer takes. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 /**
  * Calls a function with a signal that is aborted after a time and with the run. Rejects at that moment even if the function
  * ignores the signal. What the function does later has no effect.
@@ -33,10 +36,13 @@ export async function withTimeout<T>(
   const own = new AbortController();
   let end: () => void = () => undefined;
   const ended = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => {
-      const seconds = timeoutMs / 1000;
-      own.abort(new Fault(`did not end within ${seconds} s`));
-    }, timeoutMs);
+    const timer = setTimeout(
+      () => {
+        const seconds = timeoutMs / 1000;
+        own.abort(new Fault(`did not end within ${seconds} s`));
+      },
+      Math.min(timeoutMs, TIMER_MAX_MS),
+    );
     const abort = () => own.abort(runSignal.reason);
     own.signal.addEventListener('abort', () => reject(own.signal.reason as Error), { once: true });
     runSignal.addEventListener('abort', abort, { once: true });

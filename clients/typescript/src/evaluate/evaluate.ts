@@ -3,7 +3,7 @@ import { Client } from '../client.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
 import { checkHosted } from './hosted-scoring.js';
-import { sha256, toJson } from './json.js';
+import { messageOf, sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
 import { reporterOf } from './report.js';
 import { Run } from './run.js';
@@ -48,7 +48,7 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     config,
     subject,
   ];
-  const spool = Spool.open({
+  const spool = new Spool({
     dir: options.spoolDir ?? '.agent-registry',
     prefix: spoolPrefix(name, await sha256(toJson(identity))),
     runKey: named,
@@ -81,6 +81,13 @@ function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I,
   ] as const) {
     if (!Number.isInteger(value) || value < least) {
       throw new TypeError(`${member} must be a whole number of at least ${least}.`);
+    }
+  }
+  for (const member of ['config', 'metadata'] as const) {
+    try {
+      toJson(options[member]);
+    } catch (error) {
+      throw new TypeError(`${member} ${messageOf(error)}.`);
     }
   }
   return options;

@@ -54,6 +54,9 @@ export class Run {
   /** Aborted some time after the user's signal, so that what is finished is uploaded. */
   private readonly uploadStop = new AbortController();
   private readonly requests: { signal: AbortSignal; retryForMs: number };
+  /** Number of cases that are running, and what to do when one ends. */
+  private running = 0;
+  private onEnd: () => void = () => undefined;
   private called = 0;
   private finished = 0;
   private failed = 0;
@@ -106,26 +109,30 @@ export class Run {
     const { client, experiment, options, isNew, versions } = this.setup;
     const { concurrency = 1 } = options;
     const { experiment_id, trials } = experiment;
-    const running = new Set<Promise<void>>();
     let failure: unknown = null;
     try {
       if (!isNew) await this.countFinished();
       const source = { experimentId: experiment_id, trials, isNew, versions };
       for await (const one of casesToRun(client, source, this.requests)) {
-        while (running.size >= concurrency) await Promise.race(running);
+        await this.atMost(concurrency - 1);
         await this.uploader.room();
         if (this.stop.signal.aborted) break;
-        const call = this.runCase(one).finally(() => running.delete(call));
-        running.add(call);
+        this.running += 1;
+        void this.runCase(one);
       }
     } catch (error) {
       failure = error;
     }
-    await Promise.all(running);
+    await this.atMost(0);
     await this.uploader.drain();
     if (failure instanceof RecordsChangedError) await this.giveUp(failure);
     if (this.uploader.isFrozen) return null;
     return failure ?? this.uploader.failure ?? (this.stop.signal.aborted ? this.stop.signal.reason : null);
+  }
+
+  /** Waits until at most so many cases are running. */
+  private async atMost(count: number): Promise<void> {
+    while (this.running > count) await new Promise<void>((resolve) => (this.onEnd = resolve));
   }
 
   /** Marks the experiment as failed, which releases its run key. */
@@ -145,7 +152,7 @@ export class Run {
     this.finished = page.total ?? 0;
   }
 
-  /** Makes one result. A call that the end of the run has interrupted is left for the next run. */
+  /** Makes one result. Never rejects: what is interrupted by the end of the run is left for the next run. */
   private async runCase(one: CaseRun): Promise<void> {
     const { spool } = this.setup;
     try {
@@ -165,8 +172,10 @@ export class Run {
       });
       this.progress(error !== undefined);
     } catch (error) {
-      if (!this.stop.signal.aborted) throw error;
+      this.stop.abort(error); // without effect if this interrupted the case
     }
+    this.running -= 1;
+    this.onEnd();
   }
 
   /** Calls the task, and keeps what it gave before anything else happens. */

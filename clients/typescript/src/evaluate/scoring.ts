@@ -23,7 +23,7 @@ export function splitScorers<I, O, E>(scorers: readonly Scorer<I, O, E>[]): Spli
   const split: SplitScorers = { local: new Map(), hosted: [] };
   for (const scorer of scorers) {
     if (typeof scorer === 'object' && isHosted(scorer)) {
-      split.hosted.push(scorer.hosted);
+      if (!split.hosted.includes(scorer.hosted)) split.hosted.push(scorer.hosted);
       continue;
     }
     const { name } = scorer;

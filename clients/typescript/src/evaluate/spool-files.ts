@@ -38,21 +38,43 @@ export const thisProcess = () => ({
   process_started_at: Math.round(Date.now() - process.uptime() * 1000),
 });
 
-/** Returns the spool files in a directory that begin with a prefix and were left by processes that have ended. */
+/** Creates the directory of spools. Git ignores it. */
+export function makeSpoolDir(fs: Files, dir: string): void {
+  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  if (!fs.existsSync(`${dir}/.gitignore`)) fs.writeFileSync(`${dir}/.gitignore`, '*\n');
+}
+
+/**
+ * Returns the spool files in a directory that begin with a prefix and were left by processes that have ended, the newest run
+ * first. Another process may find the same ones.
+ */
 export function findAbandoned(fs: Files, dir: string, prefix: string): AbandonedFile[] {
   const found: AbandonedFile[] = [];
   for (const name of fs.readdirSync(dir)) {
-    if (!name.startsWith(`${prefix}-`) || !name.endsWith('.jsonl')) continue;
+    if (!name.startsWith(`${prefix}-`)) continue;
     const path = `${dir}/${name}`;
     try {
       const { mtimeMs } = fs.statSync(path);
-      const header = readHeader(fs, path);
-      if (header && isAbandoned(header, mtimeMs)) found.push({ path, header });
+      const isOld = Date.now() - mtimeMs > ABANDONED_AFTER_MS;
+      if (name.endsWith('.jsonl')) {
+        const header = readHeader(fs, path);
+        if (header && (isOld || hasEnded(header))) found.push({ path, header });
+      } else if (isOld) fs.rmSync(path); // a process was killed while it wrote a new file
     } catch {
       // another process has just taken or deleted it
     }
   }
-  return found;
+  return found.sort((a, b) => b.header.started_at - a.header.started_at);
+}
+
+/** Takes a file for this process. Returns false if another one was faster. */
+export function claim(fs: Files, from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readHeader(fs: Files, path: string): SpoolHeader | null {
@@ -67,9 +89,10 @@ function readHeader(fs: Files, path: string): SpoolHeader | null {
   }
 }
 
-function isAbandoned(header: SpoolHeader, mtimeMs: number): boolean {
+/** Whether the process of a spool is gone. If it only seems so, both upload the same results, and each is stored once. */
+function hasEnded(header: SpoolHeader): boolean {
   const self = thisProcess();
-  if (Date.now() - mtimeMs > ABANDONED_AFTER_MS || header.host !== self.host) return true;
+  if (header.host !== self.host) return true;
   if (header.pid === self.pid) return Math.abs(header.process_started_at - self.process_started_at) > 2000;
   try {
     process.kill(header.pid, 0);

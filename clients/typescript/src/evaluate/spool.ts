@@ -3,8 +3,10 @@ import type { Scores } from './scoring.js';
 import {
   type AbandonedFile,
   builtin,
+  claim,
   type Files,
   findAbandoned,
+  makeSpoolDir,
   type SpoolHeader,
   thisProcess,
 } from './spool-files.js';
@@ -54,86 +56,72 @@ const COMPACT_BYTES = 32 * 1024 * 1024;
 export class Spool {
   /** The key of the run: given, that of the run to continue, or a new random one. */
   readonly runKey: string;
-  /** Whether an earlier process has left this run. */
-  isContinued = false;
   /** Why finished calls are not kept in a file; null if they are. */
   problem: string | null = null;
-  private readonly header: SpoolHeader;
-  private readonly calls = new Map<string, FinishedCall>();
+  private readonly fs: Files | undefined;
+  private header: SpoolHeader | undefined;
+  /** Calls that earlier processes have left, with the experiments that they belong to. */
+  private readonly recovered = new Map<string, { call: FinishedCall; experimentId: string | null }>();
   /** The lines of the calls that are not uploaded yet. */
   private readonly lines = new Map<string, string>();
   /** The spool file, the file that replaces it, and those that were taken over. They are deleted once the run has ended. */
-  private readonly files: string[];
+  private readonly files: string[] = [];
   private fd: number | null = null;
   private size = 0;
   private timer: ReturnType<typeof setInterval> | undefined;
 
-  private constructor(
-    private readonly fs: Files | undefined,
-    { dir, prefix, runKey }: SpoolSpec,
-    abandoned: readonly AbandonedFile[],
-  ) {
-    const newest = abandoned.reduce<AbandonedFile | undefined>(
-      (last, file) => (last && last.header.started_at >= file.header.started_at ? last : file),
-      undefined,
-    );
-    this.runKey = runKey ?? newest?.header.run_key ?? `local-${randomHex(8)}`;
-    this.isContinued = newest !== undefined;
-    this.header = {
-      run_key: this.runKey,
-      experiment_id: newest?.header.experiment_id ?? null,
-      host: '',
-      pid: 0,
-      process_started_at: 0,
-      started_at: Date.now(),
-    };
-    const path = fs ? `${dir}/${prefix}-${process.pid}-${randomHex(4)}.jsonl` : '';
-    this.files = [path, `${path}.new`];
-  }
-
   /** Opens the spool of a run, and takes over what ended processes have left of the same run. */
-  static open(spec: SpoolSpec): Spool {
-    const fs = builtin('node:fs');
-    if (!fs) return new Spool(undefined, spec, []);
-    try {
-      fs.mkdirSync(spec.dir, { recursive: true, mode: 0o700 });
-      if (!fs.existsSync(`${spec.dir}/.gitignore`)) fs.writeFileSync(`${spec.dir}/.gitignore`, '*\n');
-      const abandoned = findAbandoned(fs, spec.dir, spec.prefix);
-      if (!spec.resume) abandoned.splice(0).forEach(({ path }) => fs.rmSync(path, { force: true }));
-      const spool = new Spool(fs, spec, abandoned);
-      spool.start(abandoned.filter(({ header }) => header.run_key === spool.runKey));
-      return spool;
-    } catch (error) {
-      const spool = new Spool(undefined, spec, []);
-      spool.problem = messageOf(error);
-      return spool;
-    }
+  constructor({ dir, prefix, runKey, resume }: SpoolSpec) {
+    this.fs = builtin('node:fs');
+    let found: string | null = null;
+    this.attempt(() => {
+      if (!this.fs) return;
+      makeSpoolDir(this.fs, dir);
+      const path = `${dir}/${prefix}-${process.pid}-${randomHex(4)}`;
+      this.files.push(`${path}.jsonl`, `${path}.jsonl.new`);
+      const abandoned = findAbandoned(this.fs, dir, prefix);
+      if (resume) found = this.takeOver(this.fs, abandoned, path);
+      else for (const file of abandoned) this.fs.rmSync(file.path, { force: true });
+    });
+    this.runKey = runKey ?? found ?? `local-${randomHex(8)}`;
+    if (this.files.length === 2) this.begin(null); // else the files that were taken over keep the key
   }
 
-  /** Takes abandoned files over: renames each, so that no other process does, and keeps what is not uploaded. */
-  private start(abandoned: readonly AbandonedFile[]): void {
-    const fs = this.fs!;
-    Object.assign(this.header, thisProcess());
-    abandoned.forEach(({ path }, index) => {
-      const own = this.files[0]!.replace(/\.jsonl$/, `-${index}.jsonl`);
-      try {
-        fs.renameSync(path, own);
-      } catch {
-        return; // another process was faster
-      }
+  /** Takes over the files of the newest run that no other process takes. Returns its key, or null if there is none. */
+  private takeOver(fs: Files, abandoned: readonly AbandonedFile[], path: string): string | null {
+    let runKey: string | null = null;
+    for (const [index, file] of abandoned.entries()) {
+      const own = `${path}-${index}.jsonl`;
+      if ((runKey !== null && file.header.run_key !== runKey) || !claim(fs, file.path, own)) continue;
+      runKey = file.header.run_key;
       this.files.push(own);
-      this.read(fs.readFileSync(own, 'utf8'));
-    });
+      this.read(fs.readFileSync(own, 'utf8'), file.header.experiment_id);
+    }
+    return runKey;
+  }
+
+  /** Names the experiment of the run. Returns the number of finished calls that belong to another one, and drops them. */
+  bind(experimentId: string): number {
+    const others = [...this.recovered].flatMap(([id, one]) => (one.experimentId === experimentId ? [] : id));
+    this.forget(others);
+    this.begin(experimentId);
+    return others.length;
+  }
+
+  /** Begins the file, with what is left of those that were taken over. */
+  private begin(experiment_id: string | null): void {
+    if (!this.fs) return;
+    this.header = { run_key: this.runKey, experiment_id, ...thisProcess(), started_at: Date.now() };
     this.attempt(() => {
       this.rewrite();
-      for (const path of this.files.slice(2)) fs.rmSync(path, { force: true });
+      for (const path of this.files.splice(2)) this.fs!.rmSync(path, { force: true });
     });
-    this.timer = setInterval(() => this.touch(new Date()), TOUCH_MS);
+    this.timer ??= setInterval(() => this.touch(new Date()), TOUCH_MS);
     this.timer.unref?.();
   }
 
   /** Reads the lines of a file. Ignores a line that is cut off, because its process was killed or the disk was full. */
-  private read(text: string): void {
+  private read(text: string, experimentId: string | null): void {
     for (const written of text.split('\n').slice(0, -1)) {
       let line: Line;
       try {
@@ -143,11 +131,11 @@ export class Spool {
       }
       if ('call' in line) {
         const { call: id, ...call } = line;
-        this.calls.set(id, call);
+        this.recovered.set(id, { call, experimentId });
         this.lines.set(id, `${written}\n`);
-      } else if ('scored' in line && this.calls.has(line.scored)) {
+      } else if ('scored' in line && this.recovered.has(line.scored)) {
         const { scored: id, ...scored } = line;
-        this.calls.get(id)!.scored = scored;
+        this.recovered.get(id)!.call.scored = scored;
         this.lines.set(id, `${this.lines.get(id)!}${written}\n`);
       } else if ('uploaded' in line) {
         this.forget(line.uploaded);
@@ -155,26 +143,16 @@ export class Spool {
     }
   }
 
-  /** Names the experiment of the run. Returns the number of finished calls that belong to another one, and drops them. */
-  bind(experimentId: string): number {
-    const isOther = this.header.experiment_id !== null && this.header.experiment_id !== experimentId;
-    const dropped = isOther ? this.calls.size : 0;
-    if (isOther) this.forget([...this.calls.keys()]);
-    this.header.experiment_id = experimentId;
-    this.attempt(() => this.rewrite());
-    return dropped;
-  }
-
   /** Number of finished calls that an earlier process has left. */
   get left(): number {
-    return this.calls.size;
+    return this.recovered.size;
   }
 
   /** Returns the finished call that an earlier process has left for a result, once. */
   take(id: string): FinishedCall | undefined {
-    const call = this.calls.get(id);
-    this.calls.delete(id);
-    return call;
+    const found = this.recovered.get(id);
+    this.recovered.delete(id);
+    return found?.call;
   }
 
   /** Keeps a call that has ended. */
@@ -209,14 +187,18 @@ export class Spool {
     clearInterval(this.timer);
     if (!this.fs) return;
     this.touch(new Date(0));
-    if (this.fd !== null) this.fs.closeSync(this.fd);
-    this.fd = null;
+    this.closeFile();
     if (hasEnded) for (const path of this.files) this.fs.rmSync(path, { force: true });
+  }
+
+  private closeFile(): void {
+    if (this.fd !== null) this.fs!.closeSync(this.fd);
+    this.fd = null;
   }
 
   private forget(ids: readonly string[]): void {
     for (const id of ids) {
-      this.calls.delete(id);
+      this.recovered.delete(id);
       this.lines.delete(id);
     }
   }
@@ -233,9 +215,9 @@ export class Spool {
 
   /** Replaces the file by one with only what is not uploaded yet. */
   private rewrite(): void {
-    if (!this.fs || this.problem !== null) return;
+    if (!this.fs || !this.header || this.problem !== null) return;
     const [path, next] = this.files as [string, string];
-    if (this.fd !== null) this.fs.closeSync(this.fd);
+    this.closeFile();
     this.fd = this.fs.openSync(next, 'w', 0o600);
     this.size = 0;
     this.write(`${JSON.stringify({ run: this.header } satisfies Line)}\n`);
@@ -249,8 +231,7 @@ export class Spool {
       write();
     } catch (error) {
       this.problem = messageOf(error);
-      if (this.fd !== null) this.fs!.closeSync(this.fd);
-      this.fd = null;
+      this.closeFile();
       this.lines.clear();
     }
   }

@@ -108,7 +108,7 @@ export class EvalSummary {
     this.passed = fields.status === 'passed' || fields.status === 'completed';
   }
 
-  /** Returns the result as text: regressions first, then failures, scores, the gate and problems. */
+  /** Returns the result as text: regressions first, then failures, scores, the gate and notes. */
   toString(): string {
     const { total, done, failed, pending, called } = this.cases;
     return [
@@ -120,7 +120,7 @@ export class EvalSummary {
       ),
       ...section('Scores', scoreLines(this.scores)),
       ...section('Gate', (this.gate?.checks ?? []).map(checkLine)),
-      ...section('Problems', this.problems),
+      ...section('Notes', this.problems),
       `${total} cases: ${done} done, ${failed} failed, ${pending} pending. Calls of the task: ${called}. ` +
         `Time: ${seconds(this.durationMs)}.`,
       `Experiment ${this.experimentId}${this.resumed ? ', continued' : ''}`,

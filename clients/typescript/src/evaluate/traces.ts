@@ -80,7 +80,7 @@ export class Traces {
   ): Promise<{ value: T; traceId: string | null; isDerived: boolean }> {
     if (!this.tracer) {
       const value = await call();
-      return { value, traceId: this.isRefused ? null : randomHex(16), isDerived: true };
+      return { value, traceId: randomHex(16), isDerived: true };
     }
     return { ...(await this.tracer.run({ ...this.run, id, input }, call)), isDerived: false };
   }
