@@ -9,7 +9,8 @@ import { z } from 'zod';
 startTracing({ serviceName: 'support' });
 registerTelemetry(new OpenTelemetry());
 
-const { OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey, MODEL = 'gpt-5-mini' } = process.env;
+const { OPENAI_BASE_URL, OPENAI_API_KEY: apiKey, MODEL = 'gpt-5-mini' } = process.env;
+const baseURL = OPENAI_BASE_URL ?? 'https://api.openai.com/v1';
 const openai = createOpenAICompatible({ name: 'openai', baseURL, apiKey, includeUsage: true });
 
 const lookup_order = tool({

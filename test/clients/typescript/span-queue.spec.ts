@@ -108,7 +108,7 @@ describe('the queue of spans', () => {
     replies = [{ status: 413 }, { status: 200 }, { status: 413 }, { status: 200 }, { status: 413 }];
     const { forceFlush, stats } = start();
     record('a', 'b', 'c', 'd');
-    await expect(forceFlush()).rejects.toThrow('1 spans were dropped.');
+    await expect(forceFlush()).rejects.toThrow('1 span was dropped.');
     expect(bodies.map(({ names }) => names.join(''))).toEqual(['abcd', 'ab', 'cd', 'c', 'd']);
     expect(stats()).toEqual({ sent: 3, dropped: 1, queued: 0 });
   });

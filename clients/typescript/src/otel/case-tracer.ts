@@ -17,10 +17,9 @@ const registry = globalThis as { [key: symbol]: unknown };
  */
 export function registerCaseTracer(queue: SpanQueue | undefined): () => void {
   const droppedBefore = queue?.stats.dropped ?? 0;
-  const tracer: CaseTracer & { hasLost: boolean } = {
+  const tracer: CaseTracer = {
     isForeign: !queue,
     run: runInTrace,
-    /** Resolves when the service has answered for all spans that have ended. Rejects if it is away. */
     flush: async (): Promise<void> => {
       try {
         await queue?.flush(FLUSH_MS);
@@ -28,7 +27,6 @@ export function registerCaseTracer(queue: SpanQueue | undefined): () => void {
         if (queue!.stats.queued > 0) throw error;
       }
     },
-    /** Whether spans were lost, so that traces may be missing. */
     get hasLost(): boolean {
       return (queue?.stats.dropped ?? 0) > droppedBefore;
     },

@@ -73,6 +73,7 @@ class Copy {
     if ('toJSON' in value && typeof value.toJSON === 'function')
       return this.of((value.toJSON as () => unknown)());
     if (ArrayBuffer.isView(value)) return `[${nameOf(value)} of ${value.byteLength} bytes]`;
+    if (Symbol.asyncIterator in value) return `[${nameOf(value)}]`; // reading a stream would consume it
     if (value instanceof Map) return this.record(value.entries());
     if (Array.isArray(value) || value instanceof Set) return this.list(value);
     const names = Object.keys(value);

@@ -24,7 +24,8 @@ export function flushAtExit(queue: SpanQueue): () => void {
     });
   };
   process.on('beforeExit', onBeforeExit);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  // first, while the listeners that others have for once are still registered
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
   return () => {
     process.removeListener('beforeExit', onBeforeExit);
     for (const signal of SIGNALS) process.removeListener(signal, onSignal);

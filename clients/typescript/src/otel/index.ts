@@ -21,4 +21,10 @@ export type { TracingStats } from './span-queue.js';
 export { startTracing, type Tracing, type TracingOptions } from './tracing.js';
 
 // `node --import agent-registry/otel agent.js` starts tracing from the environment. Importing the functions does not.
-if (isPreloaded('agent-registry/otel')) startTracing();
+if (isPreloaded('agent-registry/otel')) {
+  try {
+    startTracing();
+  } catch (error) {
+    console.warn(`agent-registry: No traces are sent. ${(error as Error).message}`);
+  }
+}

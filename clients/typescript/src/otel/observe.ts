@@ -1,4 +1,11 @@
-import { type Attributes, type Context, context, type Span, SpanStatusCode } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  context,
+  isSpanContextValid,
+  type Span,
+  SpanStatusCode,
+} from '@opentelemetry/api';
 import { contentAttributes } from './content.js';
 import { activeContext, spanIn, startSpan, type TraceMembers, withMembers, withSpan } from './context.js';
 import { isGenerator, observeGenerator } from './generators.js';
@@ -48,11 +55,21 @@ export function observe<F extends AnyFunction>(
 ): F {
   const [fn, options = {}] = (typeof args[0] === 'string' ? args.slice(1) : args) as [F, ObserveOptions<F>?];
   const name = (typeof args[0] === 'string' ? args[0] : options.name) ?? (fn.name || 'anonymous');
+  const { kind = 'chain' } = options;
+  const attributes = {
+    'openinference.span.kind': kind.toUpperCase(),
+    ...(kind === 'tool' && { 'tool.name': name }),
+    ...(kind === 'agent' && { 'agent.name': name }),
+    ...options.attributes,
+  };
   function observed(this: unknown, ...values: Parameters<F>): unknown {
     const active = activeContext();
-    const span = startSpan(name, { attributes: initialAttributes(name, options, values) }, active);
-    const call = new Call(span, withSpan(active, span), options as ObserveOptions<AnyFunction>);
-    return call.run(() => fn.apply(this as never, values));
+    const span = startSpan(name, { attributes }, active);
+    const inside = withSpan(active, span);
+    const run = (): unknown => fn.apply(this as never, values);
+    if (!span.isRecording()) return context.with(inside, run);
+    span.setAttributes(inputAttributes(kind, options.captureInput ?? true, values));
+    return new Call(span, inside, options as ObserveOptions<AnyFunction>).run(run);
   }
   Object.defineProperties(observed, { name: { value: fn.name }, length: { value: fn.length } });
   return observed as unknown as F;
@@ -61,16 +78,27 @@ export function observe<F extends AnyFunction>(
 /**
  * Runs a function, and gives the user, the session, the tags and the metadata to all spans that start during it, by whichever
  * instrumentation. Inner calls override outer ones, and add to their tags. With `name`, the function also becomes a span of its
- * own. Returns what the function returns.
+ * own, whose output is what the function returns, unless that is an object of a framework. Returns what the function returns.
  */
 export function withTrace<T>({ name, ...members }: TraceMembers & { name?: string }, fn: () => T): T {
-  const run =
-    name === undefined ? fn : (observe(name, fn as () => unknown, { captureInput: false }) as () => T);
+  const captureOutput = (output: unknown): unknown => (isData(output) ? output : undefined);
+  const options = { captureInput: false, captureOutput };
+  const run = name === undefined ? fn : (observe(name, fn as () => unknown, options) as () => T);
   return context.with(withMembers(activeContext(), members), run);
 }
 
+/** Tells whether a value is no object of a class. Those have many members, and reading one may start work. */
+const isData = (value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  Array.isArray(value) ||
+  [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+
 /** Returns the trace that is being recorded here, for feedback; undefined outside of spans. */
-export const currentTraceId = (): string | undefined => currentSpan()?.spanContext().traceId;
+export function currentTraceId(): string | undefined {
+  const spanContext = currentSpan()?.spanContext();
+  return spanContext && isSpanContextValid(spanContext) ? spanContext.traceId : undefined;
+}
 
 /** Returns the span that is being recorded here, to add attributes or events to it; undefined outside of spans. */
 export const currentSpan = (): Span | undefined => spanIn(activeContext());
@@ -148,19 +176,6 @@ class Call {
       this.span.setAttribute('agent_registry.capture_error', String(error));
     }
   }
-}
-
-function initialAttributes<F extends AnyFunction>(
-  name: string,
-  { kind = 'chain', captureInput = true, attributes }: ObserveOptions<F>,
-  args: Parameters<F>,
-): Attributes {
-  const fixed = {
-    'openinference.span.kind': kind.toUpperCase(),
-    ...(kind === 'tool' && { 'tool.name': name }),
-    ...(kind === 'agent' && { 'agent.name': name }),
-  };
-  return { ...fixed, ...inputAttributes(kind, captureInput, args), ...attributes };
 }
 
 function inputAttributes<F extends AnyFunction>(

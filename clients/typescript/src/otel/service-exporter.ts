@@ -2,6 +2,7 @@ import type { Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { Client } from '../client.js';
 import { traceAttributes } from './context.js';
+import { flushAtExit } from './exit.js';
 import { type PartialSuccess, SpanQueue, type SpanQueueOptions, type TracingStats } from './span-queue.js';
 
 export interface ExportOptions extends Omit<SpanQueueOptions, 'post'> {
@@ -52,7 +53,11 @@ async function gzip(text: string): Promise<Uint8Array | undefined> {
 
 /** Gives each span the members of `withTrace`, and sends it to the service when it has ended. */
 export class ServiceSpanProcessor implements SpanProcessor {
-  constructor(private readonly queue: SpanQueue) {}
+  private readonly stopFlushing: () => void;
+
+  constructor(private readonly queue: SpanQueue) {
+    this.stopFlushing = flushAtExit(queue);
+  }
 
   get stats(): TracingStats {
     return this.queue.stats;
@@ -75,6 +80,7 @@ export class ServiceSpanProcessor implements SpanProcessor {
   }
 
   shutdown(): Promise<void> {
+    this.stopFlushing();
     return this.queue.close(FLUSH_MS);
   }
 }
@@ -113,7 +119,8 @@ export class AgentRegistrySpanExporter implements SpanExporter {
 
 /**
  * Returns a processor that sends every span to the service, for an application that has a tracer provider already (`NodeSDK`,
- * Sentry, Datadog). `observe` and `withTrace` then use the application's provider.
+ * Sentry, Datadog). `observe` and `withTrace` then use the application's provider. What waits is sent before the process ends,
+ * as `startTracing` does.
  */
 export const agentRegistrySpanProcessor = (options: ExportOptions = {}): ServiceSpanProcessor =>
   new ServiceSpanProcessor(newQueue(options));

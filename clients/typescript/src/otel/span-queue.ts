@@ -46,6 +46,8 @@ const BATCH_SPANS = 512;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** A longer span exceeds the service's limit for a body. */
 const SPAN_CHARACTERS_MAX = 15 * 1024 * 1024;
+/** Why spans are lost at the end. */
+const ENDED = 'the process ended before they could be sent';
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const WARNING_INTERVAL_MS = 60_000;
 /** The longest delay that a timer of JavaScript can have. */
@@ -62,7 +64,7 @@ export class SpanQueue {
   private accepted = 0;
   private sent = 0;
   private dropped = 0;
-  private unreported = 0;
+  private unreported = { count: 0, reason: '' };
   private warnedAt = -Infinity;
   private draining: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -112,8 +114,8 @@ export class SpanQueue {
       await this.settlement(until, timeoutMs);
     }
     if (this.settled < until)
-      throw new Error(`${until - this.settled} spans could not be sent within ${timeoutMs / 1000} s.`);
-    if (this.dropped > droppedBefore) throw new Error(`${this.dropped - droppedBefore} spans were dropped.`);
+      throw new Error(`${spans(until - this.settled)} not sent within ${timeoutMs / 1000} s.`);
+    if (this.dropped > droppedBefore) throw new Error(`${spans(this.dropped - droppedBefore)} dropped.`);
   }
 
   /** Sends what is possible within the time, and drops the rest. Never rejects. */
@@ -123,9 +125,10 @@ export class SpanQueue {
     this.characters = 0;
     this.abort.abort();
     this.wake();
-    if (lost > 0) this.drop(lost, 'the process ended before they could be sent');
+    if (lost > 0) this.drop(lost, ENDED);
     await this.draining;
     this.abort = new AbortController();
+    this.report(true);
   }
 
   /** Does the same, and drops spans that end later. */
@@ -193,9 +196,10 @@ export class SpanQueue {
           return this.send(batch.slice(batch.length >> 1));
         }
         if (!isTransient(status)) return this.drop(batch.length, reasonOf(error));
-        const reason = reasonOf(error);
-        this.warn(`The service cannot take spans at the moment, ${this.stats.queued} wait: ${reason}`);
-        if (!signal.aborted) await this.pause(attempt, retryAfter ?? 0, signal);
+        const reason = error === signal.reason ? ENDED : reasonOf(error);
+        if (signal.aborted) return this.drop(batch.length, reason);
+        this.warn(`The service cannot take spans at the moment. ${this.stats.queued} wait: ${reason}`);
+        await this.pause(attempt, retryAfter ?? 0, signal);
         if (signal.aborted) return this.drop(batch.length, reason);
       }
     }
@@ -217,15 +221,20 @@ export class SpanQueue {
 
   private drop(count: number, reason: string): void {
     this.dropped += count;
-    this.unreported += count;
-    if (this.warn(`${this.unreported} spans were dropped: ${reason}`)) this.unreported = 0;
+    this.unreported = { count: this.unreported.count + count, reason };
+    this.report();
     this.onSettled();
   }
 
+  private report(isLast = false): void {
+    const { count, reason } = this.unreported;
+    if (count > 0 && this.warn(`${spans(count)} dropped: ${reason}`, isLast)) this.unreported.count = 0;
+  }
+
   /** Prints a warning unless there was one within the last minute. */
-  private warn(message: string): boolean {
+  private warn(message: string, isLast = false): boolean {
     const now = performance.now();
-    if (now - this.warnedAt < WARNING_INTERVAL_MS) return false;
+    if (now - this.warnedAt < WARNING_INTERVAL_MS && !isLast) return false;
     this.warnedAt = now;
     (this.options.warn ?? console.warn)(`agent-registry: ${message}`);
     return true;
@@ -263,6 +272,8 @@ function reasonOf(error: unknown): string {
     ? `${text} (${cause.message})`
     : text;
 }
+
+const spans = (count: number): string => (count === 1 ? '1 span was' : `${count} spans were`);
 
 /** Lets the process end before a timer. */
 function unref<Timer>(timer: Timer): Timer {

@@ -3,7 +3,6 @@ import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
 import { registerCaseTracer } from './case-tracer.js';
 import { ContextManager, OwnTracer, shared } from './context.js';
 import { environmentAttributes } from './environment.js';
-import { flushAtExit } from './exit.js';
 import { type ExportOptions, FLUSH_MS, newQueue, ServiceSpanProcessor } from './service-exporter.js';
 import type { TracingStats } from './span-queue.js';
 
@@ -67,15 +66,15 @@ function startOwnTracing({ global = 'when free', join: _, ...options }: TracingO
       ...(environment !== undefined && { 'deployment.environment.name': environment }),
     },
   });
+  const processor = new ServiceSpanProcessor(queue);
   const provider = new BasicTracerProvider({
-    spanProcessors: [new ServiceSpanProcessor(queue)],
+    spanProcessors: [processor],
     spanLimits: SPAN_LIMITS,
   });
   const isGlobal = global === 'when free' && isFree('trace') && trace.setGlobalTracerProvider(provider);
   const ownsContext = isFree('context') && context.setGlobalContextManager(new ContextManager());
   const ownTracer = new OwnTracer(provider.getTracer('agent-registry'));
   shared.state = { tracer: provider.getTracer('agent-registry'), isIsolated: !isGlobal };
-  const stopFlushing = flushAtExit(queue);
   const stopCases = registerCaseTracer(queue);
   return {
     tracer: ownTracer,
@@ -85,11 +84,10 @@ function startOwnTracing({ global = 'when free', join: _, ...options }: TracingO
     shutdown: async () => {
       shared.tracing = undefined;
       shared.state = undefined;
-      stopFlushing();
       stopCases();
       if (isGlobal) trace.disable();
       if (ownsContext) context.disable();
-      await queue.close(FLUSH_MS);
+      await processor.shutdown();
     },
   };
 }
