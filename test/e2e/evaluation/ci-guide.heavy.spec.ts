@@ -4,11 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   agree,
+  createTestDatabase,
   describeGuide,
   Guide,
   HttpForwarder,
   type ScriptEnd,
   StandaloneService,
+  type TestDatabase,
   TestJudge,
   until,
 } from '#testing';
@@ -16,7 +18,7 @@ import {
 const PAGE = 'docs/guides/evaluate-in-ci.md';
 const QUESTIONS = 10;
 /** Shortens the pauses between the reads of a batch. */
-const SHORT_PAUSES = 'sleep() { command sleep 0.3; }\n';
+const SHORT_PAUSES = 'sleep() { command sleep 0.05; }\n';
 
 /**
  * Answers all questions, but the model `weak` misses every tenth. It fails at the question in the file `crash`, and at the
@@ -32,13 +34,15 @@ if [ "$1" = weak ] && [ $((NUMBER % 10)) = 0 ]; then echo wrong; else echo $((NU
 
 describeGuide(PAGE, () => {
   let judge: TestJudge;
+  let database: TestDatabase;
   let service: StandaloneService;
   let guide: Guide;
 
   beforeAll(async () => {
     judge = await TestJudge.listen();
     judge.reply = agree;
-    service = await StandaloneService.start({ env: judge.env });
+    database = await createTestDatabase();
+    service = await StandaloneService.start({ databaseUrl: database.url, env: judge.env });
     guide = Guide.open(PAGE, service, { workspaceId: service.bootstrap.workspace_id });
     const rows = Array.from(
       { length: QUESTIONS },
@@ -53,6 +57,7 @@ describeGuide(PAGE, () => {
     guide.close();
     await service.stop();
     await judge.close();
+    await database.drop();
   });
 
   /** Runs the evaluation until it hangs, and kills it as a CI system would. */
