@@ -184,7 +184,6 @@ export const waitingCalls = attack({
   name: 'waiting-calls',
   title: 'streams whose first tool call never ends, so that the second one waits',
   sizes: {
-    quick: { streams: 40, mib: 4, ms: 1_500 },
     test: { streams: 480, mib: 30, ms: 10_000 },
     bench: { streams: 480, mib: 30, ms: 20_000 },
   },
