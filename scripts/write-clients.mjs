@@ -24,6 +24,10 @@ const JSON_TYPE = 'application/json';
 const EVENTS = 'text/event-stream';
 /** Longest type that is written where it is used instead of by its name. */
 const INLINE = 60;
+/** An example of a name in a path, which the client encodes itself. */
+const ENCODED_NAME = ', such as `name:support%20cases`';
+/** Longest comment on a member of a response. */
+const LONGEST = 70;
 
 class Generator {
   constructor(document, version) {
@@ -144,7 +148,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
       .filter(([, member]) => !(isBody && member.readOnly))
       .map(([name, member]) => {
         const optional = !required.includes(name) || (isBody && name === 'workspace_id') ? '?' : '';
-        return `${doc(member.description, '  ')}  ${key(name)}${optional}: ${this.type(member)};\n`;
+        return `${doc(member.description, '  ', isBody ? Infinity : LONGEST)}  ${key(name)}${optional}: ${this.type(member)};\n`;
       });
     if (members.length === 0 && typeof additionalProperties === 'object')
       return `{ [key: string]: ${this.type(additionalProperties)} }`;
@@ -159,7 +163,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
     const accepted = parameters.filter((parameter) => parameter.in !== 'header');
     const members = accepted.map(
       (parameter) =>
-        `${doc(parameter.description, '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
+        `${doc(parameter.description?.replace(ENCODED_NAME, ''), '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
     );
     if (body) members.push(`    body${isBodyRequired ? '' : '?'}: ${this.bodyType(body)};\n`);
     const isOptional = !isBodyRequired && !accepted.some((parameter) => parameter.required);
@@ -275,12 +279,15 @@ function union(types) {
 
 const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
 
-/** Returns the first sentence as a comment. All sentences would be a third of the package; the API reference has them. */
-function doc(text, indent) {
+/**
+ * Returns the first sentence as a comment, if it is short enough. All sentences would be a third of the package; the API
+ * reference has them.
+ */
+function doc(text, indent, longest = Infinity) {
   if (!text) return '';
   const line = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
   const [sentence] = /^.*?(?<!\be\.g|\bi\.e)\.(?= [^a-z]|$)/.exec(line) ?? [line];
-  return `${indent}/** ${sentence} */\n`;
+  return sentence.length > longest ? '' : `${indent}/** ${sentence} */\n`;
 }
 
 /** @param {string} root where to write, for tests */

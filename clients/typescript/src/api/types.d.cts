@@ -18,7 +18,6 @@ export type AcquiredCopy = {
   key: string;
   /** The publisher's resource. */
   source: ArtifactPin;
-  /** What the copy needed when it was installed or last changed by an upgrade, such as a secret, or null. */
   setup: string | null;
 };
 export type AcquiredFrom = {
@@ -238,7 +237,6 @@ export type Agreement = {
   reference_scorer_version: number | null;
   /** Number of units of which both scored the same target. */
   units: number;
-  /** Number of units on which no category has more than half of the people, which the confusion and the next four measures leave out. */
   tie_count: number;
   /** Number of people, including those that `people` omits. */
   people_count: number;
@@ -247,22 +245,18 @@ export type Agreement = {
   experiment_id: string | null;
   /** Whether older scores may exist that were not read. */
   is_truncated: boolean;
-  /** Null, like the next four measures, if there are no categories: neither labels nor at most 20 distinct scores. */
   confusion: Confusion | null;
   /** Share of units on which both agree. */
   observed_agreement: Measure | null;
   /** Cohen 1960: agreement beyond chance, from -1 to 1. */
   cohens_kappa: Measure | null;
-  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. */
   weighted_kappa: Measure | null;
   /** Krippendorff's alpha for categories. */
   krippendorffs_alpha_nominal: Measure | null;
   krippendorffs_alpha_interval: Measure | null;
   /** Mean absolute difference, on the scale of the scores. */
   mean_absolute_error: Measure | null;
-  /** Mean of Cohen's kappa with each person, without those for whom it is undefined. */
   mean_kappa: number | null;
-  /** The at most 100 people with the most units, each compared with the scorer. */
   people: PersonAgreement[];
 };
 export type AllowedMethods = ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS")[];
@@ -430,13 +424,11 @@ export type ApiVersionPage = {
   page: PageMeta;
 };
 export type App = {
-  /** Incremented by every change and by every reconcile that ends differently from the previous one. */
   generation: number;
   /** The declarations, with specs as sent. */
   resources: Declaration[];
   resource_count: number;
   metadata: { [key: string]: unknown; };
-  /** The outcome of its last reconcile, or `pending` if its declarations have changed since. */
   sync_state: "pending" | "synced" | "failed";
   /** Null unless the last reconcile failed. */
   sync_error: AppSyncError | null;
@@ -462,13 +454,11 @@ export type AppPlan = {
   /** Resources that differ from their declaration. */
   update: PlannedResource[];
   archive: PlannedResource[];
-  /** Number of the app's resources that are not archived, after the reconcile. */
   live_count: number;
   /** The slug. */
   app: string;
 };
 export type AppSyncError = {
-  /** The faults, with JSON Pointers into the app, such as `/resources/3/name`. */
   errors: FieldError[];
   /** The time when a reconcile first failed for this reason. */
   at: string;
@@ -512,7 +502,6 @@ export type AuditLogPage = {
 };
 export type AuthorizationServer = {
   issuer: string;
-  /** The documentation page, because the service has no browser authorization. */
   authorization_endpoint: string;
   token_endpoint: string;
   jwks_uri: string;
@@ -647,9 +636,7 @@ export type ByteUsage = {
 export type CaseTrials = {
   /** Number of trials with a score or an error. */
   n: number;
-  /** Number of trials without an error whose score is at least the threshold. */
   passed: number;
-  /** The `external_id` of the record, else its id; without a record, the `trial_group`, else the `case_id` of the result. */
   case_id: string;
   /** Mean of the scores; null without scores. */
   mean: number | null;
@@ -657,7 +644,6 @@ export type CaseTrials = {
 export type CatalogueItem = StoreItem & {
   created_at: string;
   updated_at: string;
-  /** A compact JWS (RFC 7515) of the newest release, or null if it is not signed. */
   signature: string | null;
 };
 export type CataloguePage = {
@@ -686,7 +672,6 @@ export type CategoryOfCreatePublisherItem = "agents" | "skills" | "tools" | "dat
 /** A scorer of kind `code` that uses checks instead of a `source`. */
 export type ChecksDefinition = {
   checks: (EqualsCheck | ContainsCheck | RegexCheck | JsonSchemaCheck | LevenshteinCheck | NumericRangeCheck | ToolCalledCheck | ToolOrderCheck | MaxStepsCheck | MaxDurationCheck | MaxCostCheck)[];
-  /** How the checks are combined into one score: `all` (1 if all passed, else 0), `any` (1 if at least one passed, else 0) or `mean` (the share that passed) (default: `all`). */
   aggregate?: "all" | "any" | "mean";
 };
 /** One of the values to choose from. */
@@ -707,7 +692,6 @@ export type ClaimItem = {
   workspace_id?: string;
 };
 export type ClaimResponse = {
-  /** Why there is no item: `completed` (all items are completed), `done` (the person has scored or skipped all remaining items) or `claimed` (other people have claimed the remaining items; retry at `retry_at`). */
   reason: "completed" | "done" | "claimed" | null;
   /** Null if there is nothing to do for this person now. */
   item: ClaimedItem | null;
@@ -717,7 +701,6 @@ export type ClaimResponse = {
   progress: QueueProgress;
 };
 export type ClaimedItem = {
-  /** The input of the result or, for an item that is a trace, of the trace, as scorers see it. */
   input: unknown;
   output: unknown;
   /** Null unless the item is a result that has an expected value. */
@@ -750,7 +733,6 @@ export type ComparedCase = {
   /** The expected output of its first result. */
   expected: unknown;
   outcome: "improved" | "regressed" | "unchanged" | "missing" | "changed";
-  /** Candidate - baseline by scorer name, each side the mean of its trials; null if either side has no score. */
   differences: { [key: string]: number | null };
   /** Number of trials. */
   candidate_count: number;
@@ -759,7 +741,6 @@ export type ComparedCase = {
   case_id: string;
   dataset_record_id: string | null;
   trial_group: string | null;
-  /** The difference that sorts the case: candidate - baseline by `scorer`, or the mean over all scorers. */
   difference: number | null;
   /** The first 20 trials in order of arrival, or fewer if they are large. */
   candidate: ComparedResult[];
@@ -773,11 +754,9 @@ export type ComparedExperiment = {
   experiment_status: "running" | "completed" | "failed";
   /** The pinned CSV version; null if the cases are records. */
   dataset_version: number | null;
-  /** Number of results compared: at most the first 10,000 in order of arrival, as in the summary. */
   result_count: number;
   /** Number of these results with an error. */
   error_count: number;
-  /** Number of cases that the dataset has for the experiment; null without a dataset. */
   expected_case_count: number | null;
   /** How often each case is run. */
   trials: number;
@@ -796,13 +775,11 @@ export type ComparedMean = {
   current_scorer_version: number | null;
   /** Number of cases with a score. */
   count: number;
-  /** Number of expected cases with a score; each trial of a case needs a score or a deliberate null. */
   scored_count: number;
   /** Number of expected cases with only deliberate nulls. */
   null_count: number;
   /** Number of scores that came after the experiment was finalized. */
   late_count: number;
-  /** Mean over the cases with a score, each with the mean of its trials; null without scores. */
   mean: number | null;
 };
 export type ComparedMeasures = {
@@ -814,11 +791,9 @@ export type ComparedMeasures = {
 export type ComparedResult = {
   output: unknown;
   error: unknown;
-  /** Score by scorer name, of the compared versions; null if the scorer abstained. */
   scores: { [key: string]: number | null };
   /** Label and comment by scorer name, for the scores that have one. */
   score_details: { [key: string]: ScoreReason };
-  /** Tokens of its trace; null if it names none, the trace has not arrived, or no span reports them. */
   input_tokens: number | null;
   output_tokens: number | null;
   trial_index: number | null;
@@ -839,14 +814,12 @@ export type ComparedToolVersion = {
   created_at: string;
 };
 export type Comparison = {
-  /** Number of scorers found in either experiment (in at most 10,000 versions of each). */
   scorer_count: number;
   candidate: ComparedExperiment;
   baseline: ComparedExperiment;
   /** Whether either experiment has more results than are compared. */
   is_truncated: boolean;
   totals: ComparisonTotals;
-  /** The compared scorers, at most 100, sorted by name; those in both experiments take precedence, then those with the most scores. */
   scorers: ScorerComparison[] | null;
   /** Duration, tokens and cost. */
   measures: ComparedMeasures | null;
@@ -857,9 +830,7 @@ export type ComparisonTotals = {
   cases: number;
   /** Cases of both experiments that have not changed. */
   cases_shared: number;
-  /** Cases of both experiments whose `input` or `expected` is known on both sides and differs. */
   changed_case_count: number;
-  /** Those of `cases_shared` with a result whose content was erased on either side. */
   erased_count: number;
   cases_only_in_candidate: number;
   cases_only_in_baseline: number;
@@ -868,9 +839,7 @@ export type Confusion = {
   /** Whether the categories are labels or scores. */
   basis: "label" | "score";
   categories: (string | number)[];
-  /** The score of each category: the category itself, or the score of the choice with this label; weighted kappa takes its distances from these. */
   category_scores: number[] | null;
-  /** Counts of units, with a row per category of the scorer and a column per category of the reference. */
   counts: (number[])[];
   units: number;
 };
@@ -889,7 +858,6 @@ export type ContainsCheck = {
   match?: "all" | "any";
 };
 export type Coverage = {
-  /** Number of cases in the dataset's snapshot or the pinned CSV version; null without a dataset. */
   expected_case_count: number | null;
   result_count: number;
   /** Number of results with an error. */
@@ -1374,7 +1342,6 @@ export type Dataset = {
   row_count: number | null;
   /** Number of the newest CSV version. */
   latest_version: number | null;
-  /** Promoted experiments: maps the name of an evaluation to an experiment id. */
   baselines: { [key: string]: string };
   dataset_id: string;
   workspace_id: string;
@@ -1390,11 +1357,9 @@ export type Dataset = {
 };
 export type DatasetCase = {
   case_id: string;
-  /** The cell of the column as a string if it is in `value_columns`, else an object that maps columns to cells. */
   input: unknown;
   /** Like `input`, for the columns of `expected`. */
   expected: unknown;
-  /** Maps columns to cells, with the members of the JSON object in a column of `value_columns`. */
   metadata: { [key: string]: unknown; };
   tags: string[];
 };
@@ -1447,12 +1412,9 @@ export type DatasetSnapshot = {
   dataset_version: number | null;
   /** Number of cases: records, or rows of the CSV version. */
   record_count: number;
-  /** Present if the dataset or the CSV version was deleted, or a record that was in the dataset when the experiment was created. */
   erased?: true;
-  /** The records at the time the experiment was created, empty for a CSV version. */
   records?: SnapshotRecord[];
   dataset_id: string;
-  /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256: string;
 };
 export type DatasetVersion = {
@@ -1472,7 +1434,6 @@ export type DatasetVersion = {
   /** Null if row numbers are the case ids. */
   case_id_column: string | null;
   mapping: DatasetVersionMapping;
-  /** Columns whose cells are complete values: text for `input` and `expected`, a JSON object for `metadata`. */
   value_columns: string[];
   created_at: string;
   updated_at: string;
@@ -1504,11 +1465,9 @@ export type DatasetWarning = {
   detail: string;
 };
 export type Declaration = {
-  /** Only admins can add, change and remove declarations of the kind `api` (403). */
   kind: "file" | "api" | "mcp_server" | "skill" | "agent";
   /** Unique among the app's resources of the kind. */
   name: string;
-  /** The members of the request body that creates such a resource, without `workspace_id`, `name` and secrets. */
   spec: { [key: string]: unknown; };
 };
 export type DeclaredTool = {
@@ -1523,7 +1482,6 @@ export type DeclaredTool = {
   output_schema?: { [key: string]: unknown; } | null;
   /** The name of `output_schema` in the Model Context Protocol. */
   outputSchema?: { [key: string]: unknown; } | null;
-  /** Hints about the behaviour of the tool, as in the Model Context Protocol. */
   annotations?: { [key: string]: unknown; } | null;
 };
 /** Passes if both values are the same JSON value. */
@@ -1543,7 +1501,6 @@ export type Erasure = {
   counts: { [key: string]: number };
   erasure_id: string;
   subject: ErasureSubject;
-  /** Null for all workspaces or the organization, and once the workspace itself is erased. */
   workspace_id: string | null;
   /** Whether it only counts what it would erase. */
   dry_run: boolean;
@@ -1561,14 +1518,12 @@ export type ErasurePage = {
   page: PageMeta;
 };
 export type ErasureRequestSubject = {
-  /** An `end_user` is whom `user_id` of traces and `author` of end-user scores name. */
   kind: "end_user" | "session" | "workspace" | "org";
   /** The id of the end user, session, workspace or organization. */
   id: string;
 };
 export type ErasureSubject = {
   kind: "end_user" | "session" | "workspace" | "org" | "dataset" | "experiment" | "traces";
-  /** HMAC-SHA-256 of the id with a key of the installation, in hexadecimal; random for `traces`. */
   id_hash: string;
 };
 export type Exemplar = {
@@ -1576,7 +1531,6 @@ export type Exemplar = {
   timestamp: string;
   /** A number, a string if a double cannot represent the number, or null. */
   value: unknown;
-  /** Attributes of the measurement that are not attributes of the data point. */
   attributes: { [key: string]: unknown; };
   trace_id: string | null;
   span_id: string | null;
@@ -1589,15 +1543,11 @@ export type Experiment = {
   experiment_status: "running" | "completed" | "failed";
   /** The part of the dataset that backs the experiment; null for all of it. */
   dataset_filter: DatasetFilter | null;
-  /** Number of cases of the dataset that the experiment covers; null without a dataset. */
   expected_case_count: number | null;
   /** How often each case is run. */
   trials: number;
-  /** Number of results that complete the experiment: `expected_case_count` times `trials`. */
   expected_result_count: number | null;
-  /** Mean and count of the current scores of all results, by scorer name (the first 1,000), with those that were given after the experiment was finalized. */
   current_scores?: { [key: string]: ScoreSummary };
-  /** Number of the results' current scores that were given after the experiment was finalized. */
   late_count?: number;
   error: unknown;
   metadata: { [key: string]: unknown; };
@@ -1607,7 +1557,6 @@ export type Experiment = {
   experiment_name: string;
   description: string | null;
   dataset_id: string | null;
-  /** Whether the dataset, or the CSV version that the experiment pins, was deleted. */
   dataset_erased: boolean;
   baseline_experiment_id: string | null;
   /** Whether the baseline was deleted. */
@@ -1616,7 +1565,6 @@ export type Experiment = {
   run_key: string | null;
   /** Null until metrics are written or the experiment is finalized. */
   summary: ExperimentSummary | null;
-  /** Null until the experiment is finalized, and for an experiment without a dataset. */
   dataset_snapshot: DatasetSnapshot | null;
   tags: string[];
   finalized_at: string | null;
@@ -1631,7 +1579,6 @@ export type ExperimentCase = {
   input: unknown;
   expected: unknown;
   metadata: { [key: string]: unknown; };
-  /** `pending` if the case has fewer results than the experiment has `trials`; else `failed` if at least one has an `error`, or `done`. */
   state: "pending" | "failed" | "done";
   /** The results of the case, oldest first. */
   result_ids: string[];
@@ -1639,7 +1586,6 @@ export type ExperimentCase = {
   missing_trials: number[];
   /** The trials whose result has an `error`. */
   failed_trials: number[];
-  /** The `external_id` of the record, else its id; for a CSV version, the case id of the row. */
   case_id: string;
   /** Null for a CSV version. */
   dataset_record_id: string | null;
@@ -1687,7 +1633,6 @@ export type ExperimentSummary = {
   scorers?: { [key: string]: ScorerReference };
   metrics: { [key: string]: unknown; } | null;
   coverage?: Coverage;
-  /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
   /** Whether there are more than 1,000 scorers. */
   is_scorers_truncated?: boolean;
@@ -1805,7 +1750,6 @@ export type GateCheck = {
   rule: number;
   kind: "min_mean" | "max_regression" | "min_count" | "min_coverage" | "max_regressed_cases" | "max_case_regression" | "min_pass_at_k" | "min_pass_hat_k" | "max_error_rate" | "max_p95_duration_ms" | "max_mean_cost_usd";
   unit: "cases";
-  /** `skipped` if the check needs a baseline and there is none, or the experiment is itself the promoted baseline. */
   status: "passed" | "failed" | "skipped";
   /** The version of the scorer whose scores count. */
   scorer_version: number | null;
@@ -1815,11 +1759,9 @@ export type GateCheck = {
   baseline_scorer_version: number | null;
   /** Number of cases that different judges scored, which are left out. */
   judge_changed_count: number;
-  /** Number of cases whose `input` or `expected` differs, which are left out. */
   changed_case_count: number;
   /** Number of compared cases with a result whose content was erased. */
   erased_count: number;
-  /** Number of the experiment's scores by this scorer that came after it was finalized. */
   late_count: number;
   /** Number of the baseline's scores that came after it was finalized. */
   baseline_late_count: number;
@@ -1827,9 +1769,7 @@ export type GateCheck = {
   scorer: string | null;
   /** The outcome in words. */
   reason: string;
-  /** Whether the check compares the lower end of the interval with the bound. */
   confident: boolean;
-  /** The value compared with the bound: for `max_regression`, candidate - baseline; for `max_case_regression`, this difference in the worst case. */
   actual: number | null;
   /** The lowest `actual` that passes, 0 or less for regressions. */
   bound: number;
@@ -1850,7 +1790,6 @@ export type GateResult = {
   baseline_experiment_id: string | null;
   /** Whether an experiment has more than 10,000 results. */
   is_truncated: boolean;
-  /** Coverage of the experiment by its results and current scores, for the scorers that the rules name. */
   coverage: Coverage;
   /** Coverage of the baseline. */
   baseline_coverage: Coverage | null;
@@ -1860,29 +1799,21 @@ export type GateResult = {
 export type GateRule = {
   /** Minimum number of cases with a score that is not null. */
   min_count?: number | null;
-  /** Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those with a result) that have a score or a deliberate null in each trial; checks that compare with a baseline require the same share of the baseline. */
   min_coverage?: number | null;
   /** Maximum number of cases that are worse than in the baseline. */
   max_regressed_cases?: number | null;
-  /** Not needed for `max_error_rate`, `max_p95_duration_ms` and `max_mean_cost_usd`. */
   scorer?: string | null;
-  /** Minimum mean of the scores over the cases, each with the mean of its trials. */
   min_mean?: number | null;
-  /** How far the mean may drop below the baseline, over the cases with scores on both sides. */
   max_regression?: number | null;
   /** How far any single case may drop below the baseline. */
   max_case_regression?: number | null;
-  /** Minimum probability that at least one of `k` trials passes (pass@k), as the mean over the cases with `k` trials. */
   min_pass_at_k?: PassBound | null;
-  /** Minimum probability that all of `k` trials pass (pass^k), as the mean over the cases with `k` trials. */
   min_pass_hat_k?: PassBound | null;
-  /** Maximum share of the expected cases that ended in an error, each with the share of its trials. */
   max_error_rate?: number | null;
   /** Maximum 95th percentile of the cases' `duration_ms`. */
   max_p95_duration_ms?: number | null;
   /** Maximum mean cost of a case, by the traces of its results. */
   max_mean_cost_usd?: number | null;
-  /** Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean`, `max_regression`, `min_pass_at_k` and `min_pass_hat_k`. */
   confident?: boolean | null;
 };
 export type GatewayKey = {
@@ -1933,7 +1864,6 @@ export type HiddenCharacters = {
   member: string;
   /** The distinct characters, such as `U+200B`. */
   code_points: string[];
-  /** JSON pointers (RFC 6901) within the member to the first 20 strings and member names with hidden characters. */
   pointers: string[];
 };
 /** A scorer of kind `human`: a question to people. */
@@ -1941,7 +1871,6 @@ export type HumanDefinition = {
   /** Instructions for the people who score. */
   rubric: string;
   output: OutputOfHumanDefinition;
-  /** The number of people who must score a result before their scores are written to it (default: `1`). */
   min_annotations?: number | null;
 };
 export type ImportServer = {
@@ -1959,7 +1888,6 @@ export type ImportServer = {
 };
 export type ImportServerAuth = {
   type?: "none" | "bearer" | "header" | "oauth";
-  /** The token or key to send in the header of the remote, or the whole value of the header if the remote declares no template. */
   value?: string | null;
   /** The client secret for the type `oauth`. */
   client_secret?: string | null;
@@ -2039,17 +1967,14 @@ export type KeyAllow = {
   apis: string[] | null;
   /** As `<server>/<tool>`. */
   tools: string[] | null;
-  /** Only the tools that this agent declares are allowed; with `tools`, only those in both. */
   agent_id: string | null;
 };
 export type KeyAllowBody = {
-  /** `read` (GET, and POSTs that search), `telemetry` (send traces, logs and metrics), `models` (call models), `apis` (call registered APIs), `tools` (run tools of MCP servers) or `scores` (record scores). */
   areas?: ("read" | "telemetry" | "models" | "apis" | "tools" | "scores")[] | null;
   /** Models in the account's workspaces, by name or id. */
   models?: string[] | null;
   /** Registered APIs in the account's workspaces, by name or id. */
   apis?: string[] | null;
-  /** Tools of MCP servers in the account's workspaces, as `<server>/<tool>`, with the name or id of the server. */
   tools?: string[] | null;
   /** An agent in the account's workspaces. */
   agent_id?: string | null;
@@ -2085,7 +2010,6 @@ export type ListedModel = {
 export type LlmDefinition = {
   /** Default: `llm`. */
   backend?: "llm" | null;
-  /** A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535); unknown variables are rejected. */
   prompt: string;
   output: OutputOfHumanDefinition;
   model?: string | null;
@@ -2104,7 +2028,6 @@ export type LogRecord = {
   severity: "unspecified" | "trace" | "trace2" | "trace3" | "trace4" | "debug" | "debug2" | "debug3" | "debug4" | "info" | "info2" | "info3" | "info4" | "warn" | "warn2" | "warn3" | "warn4" | "error" | "error2" | "error3" | "error4" | "fatal" | "fatal2" | "fatal3" | "fatal4";
   /** The body as sent; null if the record has none. */
   body: unknown;
-  /** The time that lists are sorted by: `occurred_at`, else `observed_at`, else the time of arrival. */
   logged_at: string;
   /** When the event happened; null if the sender sent no time. */
   occurred_at: string | null;
@@ -2112,7 +2035,6 @@ export type LogRecord = {
   observed_at: string | null;
   /** The severity as its source names it. */
   severity_text: string | null;
-  /** Name of the event that the record describes, else its attribute `event.name`. */
   event_name: string | null;
   /** 32 lower-case hexadecimal digits. */
   trace_id: string | null;
@@ -2125,11 +2047,8 @@ export type LogRecordPage = {
   page: PageMeta;
 };
 export type MaskingRule = {
-  /** A kind of values that the service knows: e-mail addresses, phone numbers, card numbers, or secrets such as API keys. */
   builtin?: "email" | "phone" | "card" | "api_key" | null;
-  /** Names of members or attributes, such as `input` or `gen_ai.input.messages`. */
   fields?: string[] | null;
-  /** A regular expression without lookaround and backreferences, so that matching takes linear time. */
   pattern?: string | null;
   /** Replaces each match, taken literally. */
   replacement?: string | null;
@@ -2207,7 +2126,6 @@ export type MeOrg = {
 };
 export type MePrincipal = {
   principal_type: "user" | "service_account" | "platform";
-  /** `user_id`, `service_account_id`, or the subject of a platform principal. */
   principal_id: string;
   /** The display name of a person, or the name of a service account. */
   name: string | null;
@@ -2220,7 +2138,6 @@ export type MeWorkspace = {
 export type Measure = {
   /** Number of units measured. */
   units: number;
-  /** Null if the measure is undefined, for example kappa and alpha without any variation. */
   value: number | null;
   /** 95% confidence interval, by bootstrap over units (BCa). */
   confidence_interval: Interval | null;
@@ -2231,14 +2148,12 @@ export type MeasureComparison = {
   cases: number;
   candidate: MeasureMean;
   baseline: MeasureMean;
-  /** Mean of candidate - baseline over the cases for which both sides are known; null without such cases, and if too many cases have changed. */
   difference: number | null;
   confidence_interval: Interval | null;
 };
 export type MeasureMean = {
   /** Number of these cases. */
   count: number;
-  /** Mean over the cases for which the measure is known, each with the mean of its trials; null without such cases. */
   mean: number | null;
 };
 export type Member = {
@@ -2288,7 +2203,6 @@ export type MetricPoint = {
   type: "gauge" | "sum" | "histogram" | "exponential_histogram" | "summary";
   /** Null for gauges and summaries. */
   temporality: "unspecified" | "delta" | "cumulative" | null;
-  /** A number for a gauge or a sum; for other types, an object with members named as in OpenTelemetry: `count`, `sum`, `min`, `max`, `bucket_counts`, `explicit_bounds`, `scale`, `zero_count`, `zero_threshold`, `positive`, `negative`, `quantiles`. */
   value: unknown;
   exemplars: Exemplar[];
   /** Metadata of the metric. */
@@ -2299,7 +2213,6 @@ export type MetricPoint = {
   unit: string | null;
   /** Null for types other than sum. */
   is_monotonic: boolean | null;
-  /** The time that lists are sorted by: when the point was measured, else when it arrived. */
   measured_at: string;
   /** Start of the measured period; null if the sender sent none. */
   started_at: string | null;
@@ -2380,7 +2293,6 @@ export type ModelTargetView = {
   weight?: number | null;
   max_input_tokens?: number | null;
   max_output_tokens?: number | null;
-  /** `cooling_down` after three failures in a row, until the target answers. */
   state: "active" | "cooling_down";
   /** When the target last failed. */
   last_error_at: string | null;
@@ -2416,13 +2328,11 @@ export type ModelUsageTotal = {
   failed_count: number;
   /** Calls with a cached response. */
   cached_count: number;
-  /** Requests to providers, including those of calls that another provider answered. */
   attempts: number;
   /** Attempts that failed because of the provider. */
   failed_attempts: number;
   /** Calls without a known price, which `cost_usd` does not include. */
   unpriced_count: number;
-  /** Calls whose tokens are estimated, at least in part, because the provider did not report them. */
   estimated_count: number;
   input_tokens: number;
   output_tokens: number;
@@ -2434,10 +2344,6 @@ export type ModelUsageTotal = {
 };
 export type NewApiKey = ApiKey & {
   /** Send it as `Authorization: Bearer rsk_…`, or exchange it for a token. */
-  key: string;
-};
-export type NewGatewayKey = GatewayKey & {
-  /** Send it as `Authorization: Bearer rsk_…`, or use it as the API key of an OpenAI or Anthropic client. */
   key: string;
 };
 export type NoneApiAuth = {
@@ -2477,7 +2383,6 @@ export type OauthServerAuth = {
   /** The secret, which the type `oauth` requires. */
   client_secret: string;
   header?: null;
-  /** The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`, also for its query. */
   token_url: string;
   /** The client id of the type `oauth`. */
   client_id: string;
@@ -2502,7 +2407,6 @@ export type OrgPage = {
 };
 export type OutputOfHumanDefinition = ChoiceOutput | BooleanOutput | NumericOutput | QuestionsOutput;
 export type PackageComponent = {
-  /** The directory in the package and the digest of its files, such as `skills/pdf-forms@sha256:…`. */
   key: string;
   source: ArtifactPin;
   /** The first component that depends on this one. */
@@ -2516,7 +2420,6 @@ export type PackageManifest = {
   actions: ("install" | "run" | "download" | "fork")[];
   /** The published resource. */
   root: ArtifactPin;
-  /** In the order of the package: each component after its dependencies, the root last. */
   components: PackageComponent[];
 };
 export type PageMeta = {
@@ -2543,16 +2446,13 @@ export type PassSummary = {
   pass_hat_k_interval: Interval | null;
   /** Number of cases in the estimates. */
   case_count: number;
-  /** Number of cases that are left out because they have fewer trials, including expected cases without any result. */
   left_out_count: number;
   /** The version of the scorer whose scores count. */
   scorer_version: number | null;
   threshold: number;
-  /** Probability that at least one of `k` trials passes, as the mean over the cases. */
   pass_at_k: number | null;
   /** Probability that all of `k` trials pass, as the mean over the cases. */
   pass_hat_k: number | null;
-  /** Why there are no estimates although cases have enough trials: the scores have no single scale. */
   reason: string | null;
   /** Whether the experiment has more than 10,000 results. */
   is_truncated: boolean;
@@ -2626,7 +2526,6 @@ export type PatchApiAuth = {
   type?: "none" | "bearer" | "header" | "basic" | "query";
   /** A new secret; if absent, the current secret stays. */
   value?: string | null;
-  /** The name of the header (type `header`) or query parameter (type `query`) that carries `value`. */
   name?: string | null;
 };
 export type PatchApp = {
@@ -2972,7 +2871,6 @@ export type PersonAgreement = {
   cohens_kappa: number | null;
 };
 export type PlannedChange = {
-  /** Absent for a new resource, and if the value is free-form, long or secret. */
   before?: unknown;
   /** Absent if the value is free-form, long or secret. */
   after?: unknown;
@@ -2980,7 +2878,6 @@ export type PlannedChange = {
 };
 export type PlannedResource = {
   kind: "file" | "api" | "mcp_server" | "skill" | "agent";
-  /** For a new resource, the members of its declaration; for an existing one, the members that differ. */
   changes: PlannedChange[];
   /** The name in the declaration. */
   name: string;
@@ -2999,7 +2896,6 @@ export type ProblemDetails = {
 export type ProtectedResource = {
   /** The URL of the MCP endpoint. */
   resource: string;
-  /** The issuers whose tokens the service accepts: this service, then the issuers that the operator trusts. */
   authorization_servers: string[];
   bearer_methods_supported: string[];
   resource_name: string;
@@ -3066,7 +2962,6 @@ export type QueueProgress = {
   completed_count: number;
   /** Items that someone currently has a claim on. */
   in_progress_count: number;
-  /** Items that someone has skipped and that are neither completed nor claimed now. */
   skipped_count: number;
 };
 export type QueueScorer = {
@@ -3144,7 +3039,6 @@ export type RecordImport = {
   updated_count: number;
   /** Existing records that already had the imported content. */
   unchanged_count: number;
-  /** Records that were skipped because another record that is not archived has their `external_id`. */
   skipped_count: number;
 };
 export type RecordPage = {
@@ -3244,7 +3138,6 @@ export type RegistryPageMeta = {
 export type RegistryRemote = {
   type: "streamable-http" | "sse";
   variables?: { [key: string]: RegistryInput };
-  /** The URL, with variables such as `{query}` in place of the parts of its query, which may contain keys. */
   url: string;
   headers?: RegistryHeader[];
 };
@@ -3254,7 +3147,6 @@ export type RegistryRepository = {
 };
 export type RegistryServer = {
   $schema: string;
-  /** The reversed host name of the service and the id of the server, such as `com.example.registry/mcps_…`. */
   name: string;
   title: string;
   /** The description, cut to 100 characters with `…`. */
@@ -3352,7 +3244,6 @@ export type Retention = {
   metrics_days?: number | null;
   /** Days after the creation of a score of a trace or a session. */
   scores_days?: number | null;
-  /** Days after the last change of a session with an agent, such as a message. */
   sessions_days?: number | null;
 };
 export type ReviewStoreItem = {
@@ -3361,10 +3252,7 @@ export type ReviewStoreItem = {
   /** The release that was reviewed. */
   release_id?: string;
 };
-export type ReviewedToolVersion = ComparedToolVersion & {
-  /** Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not visible; emojis contain some of them too. */
-  hidden_characters: HiddenCharacters[];
-};
+export type ReviewedToolVersion = ComparedToolVersion & { hidden_characters: HiddenCharacters[]; };
 export type RevokeToken = {
   /** When the token expires; used only with the `jti` of a token from another issuer. */
   expires_at?: string | null;
@@ -3387,7 +3275,6 @@ export type RuleFilter = {
   field: "root_name" | "service_name" | "agent_version" | "model" | "status" | "session_id" | "user_id" | "environment" | "tag" | "prompt_name" | "prompt_version" | "duration_ms" | "input_tokens" | "output_tokens" | "total_tokens" | "cost_usd" | "span_count" | "error_count";
   /** `gte` and `lte` apply only to measures. */
   op: "eq" | "in" | "gte" | "lte";
-  /** A string, or a number for a measure; for `in`, a list of 1 to 100 values. */
   value: unknown;
 };
 export type SampleSpread = {
@@ -3397,14 +3284,12 @@ export type SampleSpread = {
   failed_count: number;
   /** The score of each successful sample, in order. */
   scores: number[];
-  /** Sample standard deviation of the scores (n − 1); null for fewer than two. */
   spread: number | null;
 };
 export type Score = {
   /** Null if the score names no scorer, or its version is unknown. */
   scorer_version: number | null;
   scorer_kind: "code" | "llm_judge" | "human" | null;
-  /** Who gave the score: `client` (computed by a client, and uploaded with a result or alone), `hosted` (a run of the service), `human` (a person, with a human scorer) or `end_user` (feedback from an application's user). */
   source: "client" | "hosted" | "human" | "end_user";
   /** The scored target. */
   target_kind: "trace" | "session" | "result";
@@ -3438,15 +3323,12 @@ export type Score = {
   score_run_id: string | null;
   /** For a score by a judge: its model, as the provider answered it. */
   model: string | null;
-  /** For a score by a judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. */
   judge_digest: string | null;
-  /** Whether a hosted scorer saw only a part of a transcript, because the trace or session was too large. */
   is_truncated: boolean;
   /** The earlier score that this one supersedes. */
   supersedes_score_id: string | null;
   /** The score that supersedes this one. */
   superseded_by_score_id: string | null;
-  /** When it was superseded, or the scored result was replaced; null if neither has happened. */
   superseded_at: string | null;
   created_at: string;
   /** When it was superseded, else when it was created. */
@@ -3468,7 +3350,6 @@ export type ScoreBatch = {
   failure_code: FailureCode;
   /** Always null, because it cannot be archived. */
   archived_at: null;
-  /** `queued` until its first run starts, then `running`, then `succeeded` or `failed`. */
   batch_status: "queued" | "running" | "succeeded" | "failed";
   /** Number of runs started so far, each over up to 100 targets. */
   run_count: number;
@@ -3648,14 +3529,12 @@ export type ScoreStatsRow = {
 export type ScoreStatsValues = {
   /** Number of scores that are not null. */
   count: number;
-  /** Number of scores without a number: a deliberate null, or only a label or a comment. */
   null_count: number;
   /** Null, like the members below, without scores. */
   mean: number | null;
   /** Share of the scores that are at least `pass_score`. */
   pass_rate: number | null;
   min: number | null;
-  /** Percentiles are exact: over all scores, with linear interpolation (Hyndman & Fan, definition 7). */
   p10: number | null;
   p25: number | null;
   p50: number | null;
@@ -3677,7 +3556,6 @@ export type ScoredTrace = {
   input_tokens: number | null;
   output_tokens: number | null;
   cost_usd: number | null;
-  /** Number of values in its spans that were masked, by the rules of the workspace. */
   masked_count: number;
   /** `error` if at least one span has an error. */
   status: "ok" | "error";
@@ -3728,16 +3606,13 @@ export type ScorerComparison = {
   unchanged: number;
   /** Number of cases whose score is null or absent on either side. */
   missing: number;
-  /** Number of cases with scores on both sides that different judges gave (`judge_digest`). */
   judge_changed_count: number;
   /** Number of cases that have changed, as in `totals`. */
   changed_case_count: number;
-  /** `improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. */
   verdict: "improved" | "regressed" | "inconclusive" | "not_comparable";
   scorer: string;
   candidate: ComparedMean;
   baseline: ComparedMean;
-  /** Mean of candidate - baseline over the cases with scores on both sides; null without such cases. */
   difference: number | null;
   confidence_interval: Interval | null;
   /** Why the scores are not comparable; null if they are. */
@@ -3825,11 +3700,9 @@ export type ScoringRequest = {
 export type ScoringResult = {
   /** Absent when the scorer abstained or failed. */
   score?: number;
-  /** Probability of each choice, or of `true` and `false`, when the judge returns it. */
   probabilities?: { [key: string]: number };
   answers?: { [key: string]: unknown; };
   elapsed_ms: number;
-  /** In `preview`: what would be run, or the body of the request that would be sent to the judge. */
   preview_request?: unknown;
   trace_id?: string;
   session_id?: string;
@@ -3839,13 +3712,11 @@ export type ScoringResult = {
   case_id?: string;
   /** The label of the scorer, or the choice of a judge. */
   choice?: string;
-  /** Confidence of the judge, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
   confidence?: number;
   reasoning?: string;
   backend?: string;
   /** The model that answered, as its provider names it. */
   model?: string;
-  /** Identifies what judged: SHA-256, in hexadecimal, of the definition, the backend, and the provider's kind, base URL and model. */
   judge_digest?: string;
   /** True if the scorer could not be shown all of the target. */
   is_truncated?: boolean;
@@ -3865,17 +3736,12 @@ export type ScoringRule = {
   quiet_seconds: number;
   /** How the limit is spent over the day. */
   pace: "even" | "greedy";
-  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. */
   spent_today_usd: number;
-  /** Number of traces or sessions in the runs that the rule started today (UTC). */
   sent_count: number;
-  /** Number of traces or sessions that matched the filters and were sampled today (UTC), but not sent: because of `max_cost_usd_per_day`, or because they were already scored or in a run. */
   skipped_count: number;
-  /** Number of sent traces or sessions that were scored without an error, in runs that have ended. */
   scored_count: number;
   /** Number of traces or sessions processed. */
   seen_count: number;
-  /** Number of processed traces or sessions that match the filters and are sampled. */
   chosen_count: number;
   /** Number of chosen traces or sessions in the runs that the rule started. */
   ordered_count: number;
@@ -3884,18 +3750,15 @@ export type ScoringRule = {
   workspace_id: string;
   filters: RuleFilter[];
   enabled: boolean;
-  /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
   max_cost_usd_per_day: number | null;
   /** When the rule was created, or last enabled or restored. */
   enabled_at: string;
-  /** Arrival time of the last trace that the rule processed; null before the first. */
   last_seen_at: string | null;
   /** When the rule last started a run. */
   last_run_at: string | null;
   last_score_run_id: string | null;
   /** Why the rule is blocked; null if it is not blocked. */
   last_error: string | null;
-  /** End of the current pause, after the rule reached `max_cost_usd_per_day`; null if the rule is not paused. */
   paused_until: string | null;
   /** When the rule was last paused; null before the first pause. */
   last_paused_at: string | null;
@@ -3912,7 +3775,6 @@ export type ScoringRulePage = {
 export type ScriptDefinition = {
   /** Default: `javascript`. */
   language?: "javascript";
-  /** Defines `score({ input, output, expected, metadata, trace, session })`. */
   source: string;
   /** Time limit of one run, in ms (default: `1000`). */
   timeout_ms?: number;
@@ -3952,7 +3814,6 @@ export type SearchItem = {
   /** Higher is better, and comparable only within one response. */
   score: number;
   ranks: SearchRanks;
-  /** A passage of the name, description or text as HTML, with matching words in `<mark>` and everything else escaped. */
   highlight: string | null;
 };
 export type SearchPage = {
@@ -4013,7 +3874,6 @@ export type ServerCheck = {
   latency_ms: number | null;
   server_info: ServerInfo | null;
   error: ServerFailure | null;
-  /** Null if the check failed, because a failed check does not change the tools. */
   tools: ToolCounts | null;
   /** The first 20 listed tools that were left out. */
   skipped: SkippedTool[] | null;
@@ -4031,7 +3891,6 @@ export type ServerFailure = {
   message: string;
 };
 export type ServerHealth = {
-  /** `unknown` until the first check, and after a change of URL, transport or `auth`. */
   status: "unknown" | "healthy" | "unhealthy";
   latency_ms: number | null;
   error: ServerFailure | null;
@@ -4081,7 +3940,6 @@ export type ServiceAccount = {
   service_account_id: string;
   name: string;
   description: string | null;
-  /** The workspaces in which it holds its roles; `["*"]` means every workspace. */
   workspace_ids: string[];
   org_id: string;
   created_at: string;
@@ -4103,7 +3961,6 @@ export type Session = {
   output_tokens: number | null;
   /** Sum of the known costs of its traces, in US dollars. */
   cost_usd: number | null;
-  /** Traces with tokens whose cost is unknown, which `cost_usd` does not include. */
   unpriced_count: number;
   session_id: string;
   /** Start of its first trace. */
@@ -4194,7 +4051,6 @@ export type SkillFile = {
 export type SkillFileInput = {
   /** The encoding of `content`. */
   encoding?: "utf-8" | "base64" | null;
-  /** The path relative to the directory of the skill, such as `scripts/build.py`. */
   path: string;
   content: string;
 };
@@ -4204,7 +4060,6 @@ export type SkillIndex = {
   skills: SkillIndexEntry[];
 };
 export type SkillIndexEntry = {
-  /** `skill-md` for a skill that has only `SKILL.md`; `archive` for a zip archive with `SKILL.md` at its root. */
   type: "skill-md" | "archive";
   /** Relative to the URL of the index. */
   url: string;
@@ -4254,7 +4109,6 @@ export type SkipItem = {
   workspace_id?: string;
 };
 export type SkippedTool = {
-  /** The name, or the place in the list, such as `#2`, if it has no valid name. */
   name: string;
   /** The member of the tool that is invalid, and its rule. */
   reason: string;
@@ -4309,7 +4163,6 @@ export type SpanLink = {
   trace_state: string;
 };
 export type SpanMetric = {
-  /** Tokens and cost count once where a call or a step repeats the calls below it. */
   measure: "duration_ms" | "time_to_first_token_ms" | "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens" | "total_tokens" | "cost_usd" | "error_count" | "count";
   aggregation: Aggregation;
 };
@@ -4422,7 +4275,6 @@ export type StorePolicy = {
   generation: number;
   audience: StoreAudience;
   is_listed: boolean;
-  /** Whether the audience may acquire and download the item, as far as `actions` allow. */
   can_acquire: boolean;
 };
 export type StoreReleasePage = {
@@ -4583,21 +4435,18 @@ export type ToolCalledCheck = {
   arguments?: { [key: string]: unknown; };
 };
 export type ToolChange = {
-  /** `text` has `before`, `after` and `diff`; `json` has `changes` and `is_truncated`. */
   kind: "text" | "json";
   before?: string | null;
   after?: string | null;
   member: string;
   /** The lines of a unified diff. */
   diff?: string[];
-  /** At most 1,000 changes, with 1,048,576 characters of pointers and values together. */
   changes?: ToolJsonChange[];
   /** Whether there are more changes. */
   is_truncated?: boolean;
 };
 export type ToolChanges = {
   unchanged_count: number;
-  /** Listed tools that are left out, for example because of an invalid `inputSchema`. */
   skipped?: SkippedTool[];
   /** New tools, and tools that reappeared. */
   added: string[];
@@ -4627,7 +4476,6 @@ export type ToolJsonChange = {
   before?: unknown;
   /** Absent for `remove`. */
   after?: unknown;
-  /** A JSON pointer (RFC 6901) within the member: in `from` for `remove`, in `to` otherwise. */
   pointer: string;
 };
 /** Passes if the tools were called in this order. */
@@ -4637,7 +4485,6 @@ export type ToolOrderCheck = {
   negate?: boolean;
   /** In the order in which their spans start. */
   tools: string[];
-  /** `subsequence` allows other calls in between, `exact` allows no other call (default: `subsequence`). */
   mode?: "subsequence" | "exact";
 };
 export type ToolPage = {
@@ -4671,7 +4518,6 @@ export type TraceCoverage = {
   results: number;
   /** Results that reference a trace. */
   with_trace: number;
-  /** Distinct traces that results reference and that have arrived, whether or not they match the filters. */
   traces_found: number;
 };
 export type TraceDeletion = {
@@ -4690,7 +4536,6 @@ export type TraceDeletion = {
 export type TraceExistence = {
   /** The traces of the workspace that can be read. */
   found: string[];
-  /** The traces that have not arrived, that were deleted, and those of other workspaces. */
   missing: string[];
 };
 export type TraceExistenceQuery = {
@@ -4766,7 +4611,6 @@ export type TranscriptItem = {
   content: unknown;
   /** Arguments of the tool call; null if they were not recorded. */
   arguments: unknown;
-  /** Result of the tool call; null until it has one, or if it was not recorded. */
   result: unknown;
   /** Duration of the model call that answered, or of the tool. */
   duration_ms: number | null;
@@ -4774,24 +4618,18 @@ export type TranscriptItem = {
   output_tokens: number | null;
   /** Cost of the model call that answered, in US dollars. */
   cost_usd: number | null;
-  /** `user`, `assistant`, `system` or another role that the agent sends; `assistant` for a tool call. */
   role: string;
   /** The called tool. */
   tool_name: string | null;
   /** Identifies the call, as the model or the agent names it. */
   tool_call_id: string | null;
-  /** Why the model call or the tool call failed; empty for a failure without a message, null without a failure. */
   error: string | null;
-  /** When the message was sent or the model answered; for a tool call, when it started. */
   at: string;
   trace_id: string;
-  /** The model call that received or answered the message, or the span of the tool. */
   span_id: string | null;
   /** The model that answered. */
   model: string | null;
-  /** On the last item of a trace: the trace's newest 100 current scores, newest first. */
   scores: TraceScore[];
-  /** Whether content of the trace is missing: of a span over 4 MiB, or of spans after the first 5,000. */
   is_truncated: boolean;
 };
 export type TranscriptPage = {
@@ -4813,7 +4651,6 @@ export type TreeSpan = {
   reasoning_tokens: number | null;
   time_to_first_token_ms: number | null;
   cost_usd: number | null;
-  /** Depth in the tree: 0 at the top, and for a span whose parent is missing. */
   depth: number;
   /** 16 lower-case hexadecimal digits. */
   span_id: string;
@@ -4835,9 +4672,7 @@ export type UpgradeChange = {
   kind: Kind;
   /** `removed` means that the new release lacks the component. */
   change: "created" | "updated" | "unchanged" | "removed";
-  /** The version of the copy that the upgrade replaced, if the copy had been changed since it was installed; null otherwise. */
   replaced_version_ordinal: number | null;
-  /** The key of the component in the new package, or in the earlier package if it was removed. */
   key: string;
   /** The id of the copy. */
   artifact_id: string;
@@ -4868,7 +4703,6 @@ export type UserPage = {
 export type Workspace = {
   generation: number;
   metadata: { [key: string]: unknown; };
-  /** Rules that mask the texts of telemetry, results and messages before they are stored. */
   masking: MaskingRule[];
   name: string;
   description: string | null;
@@ -4894,7 +4728,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Acquisition>;
   /** Archive an agent. */
   archiveAgent(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -4905,7 +4739,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<AgentSession>;
   /** Archive an annotation queue. */
   archiveAnnotationQueue(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
   /** Archive a registered API and delete its secret. */
@@ -4918,7 +4752,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<App>;
   /** Archive a dataset. */
   archiveDataset(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<Dataset>;
   /** Archive an experiment. */
@@ -4931,14 +4765,14 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<StoredFile>;
   /** Archive an MCP server and its tools, and delete its secret. */
   archiveMcpServer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Server>;
   /** Archive a model. */
   archiveModel(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     model_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -4949,7 +4783,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<ModelProvider>;
   /** Archive a record. */
   archiveRecord(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     dataset_record_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
@@ -4959,12 +4793,12 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Repo>;
   /** Archive a scorer. */
   archiveScorer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<Scorer>;
   /** Archive a rule of a scorer. */
   archiveScoringRule(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     rule_id: string;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
@@ -4974,7 +4808,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
   /** Archive a skill. */
   archiveSkill(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -5002,7 +4836,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<TraceExistence>;
   /** Claim the next item of an annotation queue. */
   claimAnnotationItem(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
     body: ClaimItem;
   }, options?: RequestOptions): ApiPromise<ClaimResponse>;
@@ -5034,7 +4868,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Comparison>;
   /** Compare two versions of a tool. */
   compareMcpToolVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     tool_id: string;
     version_from: string | number;
@@ -5066,7 +4900,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Agent>;
   /** Start a session with an agent. */
   createAgentSession(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -5112,7 +4946,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Dataset>;
   /** Upload a CSV file as a version of a dataset. */
   createDatasetVersion(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     /** JSON: an object of `input`, `expected`, `metadata` and `tags`, each a column or an array of columns. */
     mapping?: string;
@@ -5161,7 +4995,7 @@ export interface Operations {
   /** Create a gateway key. */
   createGatewayKey(request: {
     body: CreateGatewayKey;
-  }, options?: RequestOptions): ApiPromise<NewGatewayKey>;
+  }, options?: RequestOptions): ApiPromise<GatewayKey & { key: string; }>;
   /** Register an MCP server. */
   createMcpServer(request: {
     body: CreateServer;
@@ -5221,19 +5055,19 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
   /** Create a record. */
   createRecord(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     body: CreateRecord;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
   /** Create up to 100 records. */
   createRecordsBulk(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     body: BulkRecords;
   }, options?: RequestOptions): ApiPromise<BulkRecordsResponse>;
   /** Create records from traces. */
   createRecordsFromTraces(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     body: RecordsFromTraces;
   }, options?: RequestOptions): ApiPromise<RecordsFromTracesResponse>;
@@ -5257,7 +5091,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Score>;
   /** Score up to 100,000 traces, sessions or results. */
   createScoreBatch(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     body: CreateScoreBatch;
   }, options?: RequestOptions): ApiPromise<ScoreBatch>;
@@ -5273,7 +5107,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<BulkScoresResponse>;
   /** Create a rule that scores traces or sessions as they arrive. */
   createScoringRule(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     body: CreateScoringRule;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
@@ -5295,7 +5129,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Skill>;
   /** Create a version of a skill. */
   createSkillVersion(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The workspace. */
     workspace_id?: string;
@@ -5532,7 +5366,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Token>;
   /** Export a dataset's records. */
   exportRecords(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     source_kind?: "manual" | "session" | "trace" | "external";
     label?: string;
@@ -5625,14 +5459,14 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Acquisition>;
   /** Get an agent. */
   getAgent(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Agent>;
   /** Get the A2A card of an agent. */
   getAgentCard(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -5645,19 +5479,19 @@ export interface Operations {
   getAgentVersion(request: {
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<AgentVersion>;
   /** Get an annotation queue and its progress. */
   getAnnotationQueue(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
   /** Measure the agreement of the annotators of a queue. */
   getAnnotationQueueAgreement(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<QueueAgreement>;
   /** Get a registered API. */
@@ -5684,18 +5518,18 @@ export interface Operations {
   getCurrentGatewayKey(request?: {}, options?: RequestOptions): ApiPromise<CurrentGatewayKey>;
   /** Get a dataset. */
   getDataset(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<Dataset>;
   /** Get a CSV version. */
   getDatasetVersion(request: {
     version: string | number;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetVersion>;
   /** Get the content of a CSV version. */
   getDatasetVersionContent(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     version: string | number;
   }, options?: RequestOptions): ApiPromise<Response>;
@@ -5747,7 +5581,7 @@ export interface Operations {
   getLiveness(request?: {}, options?: RequestOptions): ApiPromise<Health>;
   /** Get an MCP server. */
   getMcpServer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -5755,14 +5589,14 @@ export interface Operations {
   /** Get a version of an MCP server. */
   getMcpServerVersion(request: {
     version_ordinal: string | number;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ServerVersion>;
   /** Get a tool of an MCP server. */
   getMcpTool(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     tool_id: string;
     /** The workspace of `name:` in the path. */
@@ -5770,7 +5604,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Tool>;
   /** Get a version of a tool. */
   getMcpToolVersion(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     tool_id: string;
     version_ordinal: string | number;
@@ -5823,12 +5657,12 @@ export interface Operations {
   /** Get a record. */
   getRecord(request: {
     dataset_record_id: string;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
   /** Get one version of a record. */
   getRecordVersion(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     dataset_record_id: string;
     version: string | number;
@@ -5867,12 +5701,12 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<ScoreRun>;
   /** Get a scorer. */
   getScorer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<Scorer>;
   /** Measure the agreement of a scorer with a reference. */
   getScorerAgreement(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     /** Counts only scores by this version of the scorer. */
     scorer_version?: number;
@@ -5885,14 +5719,14 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Agreement>;
   /** Get one version of a scorer. */
   getScorerVersion(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     version: string | number;
   }, options?: RequestOptions): ApiPromise<ScorerVersion>;
   /** Get a rule of a scorer. */
   getScoringRule(request: {
     rule_id: string;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
   /** Get a service account. */
@@ -5910,7 +5744,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<SigningKey>;
   /** Get a skill. */
   getSkill(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -5924,14 +5758,14 @@ export interface Operations {
   getSkillVersion(request: {
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<SkillVersionDetail>;
   /** Download the files of a version as a zip archive. */
   getSkillVersionContent(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
@@ -5940,7 +5774,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Response>;
   /** Get the SKILL.md of a version. */
   getSkillVersionSkillMd(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
@@ -5949,7 +5783,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Response>;
   /** Download the files of a version as a zip archive with SKILL.md at its root. */
   getSkillVersionZip(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
@@ -5986,7 +5820,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Server>;
   /** Import records, all or none. */
   importRecords(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     /** How to handle a record whose `external_id` another record of the dataset already has, unless that record is archived: `error` returns 409 and imports nothing, `skip` leaves the existing record unchanged, and `update` gives it a new version with exactly the imported content. */
     on_conflict?: "error" | "skip" | "update";
@@ -6082,7 +5916,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<AgentSession, AgentSessionPage>;
   /** List the versions of an agent. */
   listAgentVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6132,7 +5966,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<Agent, AgentPage>;
   /** List the items of an annotation queue in the order of work. */
   listAnnotationItems(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6175,7 +6009,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<AnnotationQueue, AnnotationQueuePage>;
   /** List the people who work on an annotation queue. */
   listAnnotators(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6318,7 +6152,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<AuditEntry, AuditLogPage>;
   /** List the rows of a CSV version, as cases. */
   listDatasetVersionRows(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     version: string | number;
     /** Maximum number of items; 0 returns no items, only the total. */
@@ -6332,7 +6166,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<DatasetCase, DatasetCasePage>;
   /** List a dataset's CSV versions. */
   listDatasetVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6655,7 +6489,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<LogRecord, LogRecordPage>;
   /** List the checks of an MCP server, newest first. */
   listMcpServerChecks(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6678,7 +6512,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<ServerCheck, ServerCheckPage>;
   /** List the versions of an MCP server. */
   listMcpServerVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6732,7 +6566,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<Server, ServerPage>;
   /** List the versions of a tool, newest first. */
   listMcpToolVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     tool_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
@@ -6754,7 +6588,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<ToolVersion, ToolVersionPage>;
   /** List the tools of an MCP server, by name. */
   listMcpTools(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -6975,7 +6809,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<StoreItem, StoreItemsPage>;
   /** List the versions of a record. */
   listRecordVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     dataset_record_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
@@ -6997,7 +6831,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<RecordVersion, RecordVersionPage>;
   /** List a dataset's records. */
   listRecords(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -7200,7 +7034,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<ScorerStarter, ScorerStarterPage>;
   /** List the versions of a scorer. */
   listScorerVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -7311,7 +7145,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<Score, ScorePage>;
   /** List the rules of a scorer. */
   listScoringRules(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -7446,7 +7280,7 @@ export interface Operations {
   }, options?: RequestOptions): Pages<SigningKey, SigningKeyPage>;
   /** List the versions of a skill. */
   listSkillVersions(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
@@ -7696,7 +7530,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<ReconcileResult>;
   /** Refresh the tools of an MCP server. */
   refreshMcpServer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -7808,13 +7642,13 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<McpResult | McpError | (McpResult | McpError)[] | undefined>;
   /** Score traces, sessions or results, or test or preview a scorer. */
   runScorer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     body: ScoringRequest;
   }, options?: RequestOptions): ApiPromise<SynchronousScores | QueuedRun>;
   /** Score an item of an annotation queue. */
   scoreAnnotationItem(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
     item_id: string;
     body: ScoreItem;
@@ -7840,7 +7674,7 @@ export interface Operations {
   setAgentLabel(request: {
     /** The name of the label, other than `latest`. */
     label: string;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -7866,7 +7700,7 @@ export interface Operations {
   setSkillLabel(request: {
     /** The name of the label, other than `latest`. */
     label: string;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -7874,21 +7708,21 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Skill>;
   /** Skip an item of an annotation queue. */
   skipAnnotationItem(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
     item_id: string;
     body: SkipItem;
   }, options?: RequestOptions): ApiPromise<ItemOutcome>;
   /** Test whether an MCP server can be used, and refresh its tools. */
   testMcpServer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ServerTest>;
   /** Change an agent. */
   updateAgent(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     agent_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -7901,7 +7735,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<AgentSession>;
   /** Change an annotation queue. */
   updateAnnotationQueue(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     queue_id: string;
     body: PatchAnnotationQueue;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
@@ -7917,7 +7751,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<App>;
   /** Change a dataset. */
   updateDataset(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     body: PatchDataset;
   }, options?: RequestOptions): ApiPromise<Dataset>;
@@ -7938,7 +7772,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<GatewayKey>;
   /** Change an MCP server. */
   updateMcpServer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     server_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -7946,7 +7780,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Server>;
   /** Change a model. */
   updateModel(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     model_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
@@ -7974,7 +7808,7 @@ export interface Operations {
   /** Change a record, which creates a new version. */
   updateRecord(request: {
     dataset_record_id: string;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     dataset_id: string;
     body: PatchRecord;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
@@ -7991,14 +7825,14 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<Result>;
   /** Change a scorer. */
   updateScorer(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     body: PatchScorer;
   }, options?: RequestOptions): ApiPromise<Scorer>;
   /** Change a rule of a scorer. */
   updateScoringRule(request: {
     rule_id: string;
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     scorer_id: string;
     body: PatchScoringRule;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
@@ -8009,7 +7843,7 @@ export interface Operations {
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
   /** Change fields of SKILL.md. */
   updateSkill(request: {
-    /** The id, or `name:` and the name, such as `name:support%20cases`. */
+    /** The id, or `name:` and the name. */
     skill_id: string;
     /** The workspace of `name:` in the path. */
     workspace_id?: string;
