@@ -1,3 +1,4 @@
+import type { CaseTracer } from '#client';
 import { sharedApp } from '#testing';
 import { cut, Evals, exact, type Interception, isUpload, itemsOf, problemOf } from './evaluate.fixture';
 
@@ -284,6 +285,44 @@ describe('evaluate, where something goes wrong', () => {
         null,
         null,
       ]);
+    });
+
+    it('uploads results after the flush of a tracer, and counts the traces that it has lost', async () => {
+      const happened: string[] = [];
+      let flushes = 0;
+      const tracer: CaseTracer = {
+        run: async (one, call) => ({
+          value: await call(),
+          traceId: one.id.replace('c', 'abcdef').padEnd(32, '0'),
+        }),
+        flush: () => {
+          happened.push('flush');
+          flushes += 1;
+          return flushes === 1 ? Promise.reject(new Error('away')) : Promise.resolve();
+        },
+        hasLost: true,
+      };
+      const registry = globalThis as { [key: symbol]: unknown };
+      const client = evals.intercepted((sent, send) => {
+        if (isUpload(sent)) happened.push('upload');
+        return send();
+      });
+      registry[Symbol.for('agent-registry.tracer')] = tracer;
+      try {
+        const { traces, experimentId, problems } = await evals.run({ client });
+        expect([traces, problems]).toEqual([
+          { sent: 0, missing: 3 },
+          ['3 traces are missing: they have not arrived'],
+        ]);
+        expect((await evals.results(experimentId)).map((one) => one.trace_id!.slice(0, 7))).toEqual([
+          'abcdef0',
+          'abcdef1',
+          'abcdef2',
+        ]);
+        expect(happened).toEqual(['flush', 'flush', 'upload']);
+      } finally {
+        delete registry[Symbol.for('agent-registry.tracer')];
+      }
     });
 
     it('rejects a key that is invalid before it calls the task', async () => {
