@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { filesIn } from './directory-listing';
 import { DirectoryStorage } from './directory-storage';
-import { testStorage } from './storage.harness';
+import { testStorage } from './storage-tests.fixture';
 import { inDirectory, storageAt, streamOf } from './storages.fixture';
 
 describe('a storage, in a directory', () => testStorage(inDirectory));
