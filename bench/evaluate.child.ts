@@ -23,7 +23,7 @@ async function run(): Promise<number> {
   const { cases, scores } = await evaluate({
     name: `bench ${count}`,
     data: file,
-    task: ({ input }) => input,
+    task: ({ input }: { input: string }) => input,
     scorers: [{ name: 'same', score: ({ output, expected }) => output === expected }],
     concurrency,
     report: false,

@@ -32,9 +32,9 @@ export async function evaluations(bench: Bench): Promise<void> {
         { name: 'promptfoo', measure: () => print(['bench/peers/promptfoo.mjs', ...args], quiet) },
         { name: 'evaluate', measure: () => evaluate(CASES, concurrency) },
       ];
-      const perCase = sides.map(({ name, measure }) => ({
-        name,
-        measure: async (round: number) => (await measure(round)) / CASES,
+      const perCase = sides.map((side) => ({
+        name: side.name,
+        measure: async (round: number) => (await side.measure(round)) / CASES,
       }));
       const result = await compare(perCase);
       const title = `a case of evaluate that does nothing, concurrency ${concurrency}`;

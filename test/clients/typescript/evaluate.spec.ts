@@ -125,7 +125,7 @@ describe('evaluate', () => {
       ],
       ['no items', [], 'data has no items'],
       ['no data', null, 'evaluate needs data'],
-      ['what is no data', 1, 'data must be a path, a URL, items'],
+      ['data of another type', 1, 'data must be a path, a URL, items'],
       ['a file of another kind', 'questions.xlsx', 'must end in .csv, .jsonl or .ndjson'],
     ])('rejects %s, and says where', async (_, data: any, message) => {
       await expect(evals.run({ data })).rejects.toThrow(message);
