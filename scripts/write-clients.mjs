@@ -24,6 +24,8 @@ const JSON_TYPE = 'application/json';
 const EVENTS = 'text/event-stream';
 /** Longest type that is written where it is used instead of by its name. */
 const INLINE = 60;
+/** Parameters that each list has. They are declared once. */
+const PAGING = ['limit', 'offset', 'total', 'cursor'];
 
 class Generator {
   constructor(document, version) {
@@ -39,7 +41,7 @@ class Generator {
   files() {
     const api = this.operations.map((operation) => this.method(operation)).join('\n');
     return {
-      [`${FOLDER}/types.d.cts`]: `${NOTICE}import type { ApiPromise, Pages, RawBody, RequestOptions } from './calls.cjs';\n\n${this.types()}
+      [`${FOLDER}/types.d.cts`]: `${NOTICE}import type { ApiPromise, Pages, Paging, RawBody, RequestOptions } from './calls.cjs';\n\n${this.types()}
 /** Every operation of the service. Members of the path and the query are members of \`request\`; a body is its \`body\`. */
 export interface Operations {
 ${api}
@@ -155,18 +157,21 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
   }
 
   method(operation) {
-    const { operationId, summary, description, parameters, body, isBodyRequired } = operation;
+    const { operationId, summary, parameters, body, isBodyRequired } = operation;
     const accepted = parameters.filter((parameter) => parameter.in !== 'header');
-    const members = accepted.map(
-      (parameter) =>
-        `${doc(parameter.description, '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
-    );
+    const isPaged = operation.list === 'c';
+    const members = accepted
+      .filter(({ name }) => !isPaged || !PAGING.includes(name))
+      .map((parameter) => {
+        const optional = parameter.required ? '' : '?';
+        return `${doc(parameter.description, '    ')}    ${key(parameter.name)}${optional}: ${this.parameterType(parameter)};\n`;
+      });
     if (body) members.push(`    body${isBodyRequired ? '' : '?'}: ${this.bodyType(body)};\n`);
     const isOptional = !isBodyRequired && !accepted.some((parameter) => parameter.required);
-    const request =
-      members.length > 0 ? `request${isOptional ? '?' : ''}: {\n${members.join('')}  }, ` : 'request?: {}, ';
-    const text = [summary && `${summary}.`, description].filter(Boolean).join(' ');
-    return `${doc(text, '  ')}  ${operationId}(${request}options?: RequestOptions): ${this.result(operation)};`;
+    const own = members.length > 0 || !isPaged ? `{\n${members.join('')}  }` : '';
+    const type = [isPaged && 'Paging', own].filter(Boolean).join(' & ');
+    const request = `request${isOptional ? '?' : ''}: ${members.length > 0 || isPaged ? type : '{}'}, `;
+    return `${doc(summary && `${summary}.`, '  ')}  ${operationId}(${request}options?: RequestOptions): ${this.result(operation)};`;
   }
 
   parameterType({ in: place, name, schema }) {
@@ -184,12 +189,13 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
   result(operation) {
     if (operation.isRaw) return 'ApiPromise<Response>';
     const schemas = operation.results.filter(Boolean);
-    const [page] = schemas.map((schema) => this.resolve(schema));
+    const page = this.resolve(schemas[0])?.properties;
+    const item = operation.list && this.type(this.resolve(page.items).items);
+    if (item && Object.keys(page).length === 2) return `Pages<${item}>`;
     const types = schemas.map((schema) => this.type(schema));
+    if (item) return `Pages<${item}, ${union(types)}>`;
     if (operation.mayBeEmpty && types.length > 0) types.push('undefined');
-    if (!operation.list) return `ApiPromise<${types.length > 0 ? union(types) : 'void'}>`;
-    const item = this.type(this.resolve(page.properties.items).items);
-    return `Pages<${item}, ${union(types)}>`;
+    return `ApiPromise<${types.length > 0 ? union(types) : 'void'}>`;
   }
 
   /** Returns what the client has to know about an operation. */
@@ -275,9 +281,12 @@ function union(types) {
 
 const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
 
+/** Returns the first sentence of a description as a comment. With all of them, the package would be too large. */
 function doc(text, indent) {
   if (!text) return '';
-  return `${indent}/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim()} */\n`;
+  const plain = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
+  const [first] = /^.*?[.!?](?= [A-Z`(]|$)/.exec(plain) ?? [plain];
+  return `${indent}/** ${first} */\n`;
 }
 
 /** @param {string} root where to write, for tests */

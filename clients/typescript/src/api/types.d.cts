@@ -1,5 +1,5 @@
 // Written by `npm run openapi`. Do not edit.
-import type { ApiPromise, Pages, RawBody, RequestOptions } from './calls.cjs';
+import type { ApiPromise, Pages, Paging, RawBody, RequestOptions } from './calls.cjs';
 
 export type AcquireStoreItem = {
   workspace_id?: string;
@@ -41,7 +41,7 @@ export type Acquisition = {
   workspace_id: string;
   /** In the order of the package. */
   copies: AcquiredCopy[];
-  /** The newest release. Null if the item was withdrawn or your organization is no longer in its audience. */
+  /** The newest release. */
   latest_release_id: string | null;
   /** Whether the newest release is not the installed one. */
   is_upgradable: boolean;
@@ -49,10 +49,6 @@ export type Acquisition = {
   updated_at: string;
   created_by: string;
   archived_at: string | null;
-};
-export type AcquisitionPage = {
-  items: Acquisition[];
-  page: PageMeta;
 };
 export type Agent = {
   generation: number;
@@ -140,10 +136,6 @@ export type AgentDependency = {
   /** SHA-256 over the files of the skill, in hexadecimal. */
   source_digest: string;
 };
-export type AgentPage = {
-  items: Agent[];
-  page: PageMeta;
-};
 export type AgentProfile = {
   max_step_count: number;
   capabilities: AgentCapability[];
@@ -173,27 +165,23 @@ export type AgentSession = {
   created_by: string;
   archived_at: string | null;
 };
-export type AgentSessionPage = {
-  items: AgentSession[];
-  page: PageMeta;
-};
 export type AgentSkill = {
-  /** The version that the agent is pinned to. Null means the newest. */
+  /** The version that the agent is pinned to. */
   version_ordinal: number | null;
   skill_id: string;
   /** True if the skill, or the version, was deleted, else absent. */
   erased?: boolean;
 };
 export type AgentSkillInput = {
-  /** The version to pin the agent to: its number, a label, or `latest`. Stored as a number, so a label that moves later changes nothing; without it, the agent uses the newest version. */
+  /** The version to pin the agent to: its number, a label, or `latest`. */
   version_ordinal?: number | string | null;
-  /** True if the skill, or the version, was deleted, else absent. Ignored in requests. */
+  /** True if the skill, or the version, was deleted, else absent. */
   erased?: boolean;
   /** A skill of the workspace. */
   skill_id: string;
 };
 export type AgentTool = {
-  /** True if the server was deleted, else absent. Ignored in requests. */
+  /** True if the server was deleted, else absent. */
   erased?: boolean;
   /** An MCP server of the workspace. */
   server_id: string;
@@ -220,10 +208,6 @@ export type AgentVersion = {
   skills: AgentSkill[];
   required_permissions: string[];
 };
-export type AgentVersionPage = {
-  items: AgentVersion[];
-  page: PageMeta;
-};
 /** Percentiles are exact: over all values, with linear interpolation (Hyndman & Fan, definition 7). */
 export type Aggregation = "sum" | "avg" | "min" | "max" | "p50" | "p75" | "p90" | "p95" | "p99" | "count";
 export type AgreeingScorer = {
@@ -236,7 +220,7 @@ export type Agreement = {
   scorer_version: number | null;
   /** The requested version of the reference; null for any version. */
   reference_scorer_version: number | null;
-  /** Number of units of which both scored the same target. A unit is a trace, else a session, else a result; its targets are the trace or session itself and the results that name it. */
+  /** Number of units of which both scored the same target. */
   units: number;
   /** Number of units on which no category has more than half of the people, which the confusion and the next four measures leave out. 0 without categories. */
   tie_count: number;
@@ -253,16 +237,16 @@ export type Agreement = {
   observed_agreement: Measure | null;
   /** Cohen 1960: agreement beyond chance, from -1 to 1. */
   cohens_kappa: Measure | null;
-  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. Null without them. */
+  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. */
   weighted_kappa: Measure | null;
   /** Krippendorff's alpha for categories. */
   krippendorffs_alpha_nominal: Measure | null;
   krippendorffs_alpha_interval: Measure | null;
   /** Mean absolute difference, on the scale of the scores. */
   mean_absolute_error: Measure | null;
-  /** Mean of Cohen's kappa with each person, without those for whom it is undefined. Null if there are none. */
+  /** Mean of Cohen's kappa with each person, without those for whom it is undefined. */
   mean_kappa: number | null;
-  /** The at most 100 people with the most units, each compared with the scorer. People of the scorer are compared with the reference if the reference has none. */
+  /** The at most 100 people with the most units, each compared with the scorer. */
   people: PersonAgreement[];
 };
 export type AllowedMethods = ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS")[];
@@ -272,7 +256,7 @@ export type AnnotationItem = {
   scored_count: number;
   queue_id: string;
   workspace_id: string;
-  /** When the last claim ends. Null if nobody has claimed the item. */
+  /** When the last claim ends. */
   claimed_until: string | null;
   answers: ItemAnswer[];
   completed_at: string | null;
@@ -285,10 +269,6 @@ export type AnnotationItem = {
   result_id: string | null;
   case_id: string | null;
 };
-export type AnnotationItemPage = {
-  items: AnnotationItem[];
-  page: PageMeta;
-};
 export type AnnotationQueue = QueueProgress & {
   scores_per_item: number;
   metadata: { [key: string]: unknown; };
@@ -297,7 +277,7 @@ export type AnnotationQueue = QueueProgress & {
   name: string;
   description: string | null;
   scorer_ids: string[];
-  /** The pinned versions that everybody answers. New versions of a scorer do not affect the queue. */
+  /** The pinned versions that everybody answers. */
   scorers: QueueScorerVersion[];
   source: AnnotationSource;
   assignees: string[] | null;
@@ -306,20 +286,16 @@ export type AnnotationQueue = QueueProgress & {
   created_by: string;
   archived_at: string | null;
 };
-export type AnnotationQueuePage = {
-  items: AnnotationQueue[];
-  page: PageMeta;
-};
 export type AnnotationSource = {
-  /** Selects the traces that meet all of these conditions. An empty list selects all traces. */
+  /** Selects the traces that meet all of these conditions. */
   filters?: RuleFilter[] | null;
-  /** Selects these traces. People see their own input and output, even if a result names them. */
+  /** Selects these traces. */
   trace_ids?: string[] | null;
-  /** Selects only items that started at this time or later (RFC 3339). A result without a stored trace starts when it is created. */
+  /** Selects only items that started at this time or later (RFC 3339). */
   since?: string | null;
   /** Selects only items that started before this time (RFC 3339). */
   until?: string | null;
-  /** Selects only the newest items. Without a limit, selecting more than 10,000 items returns 422. */
+  /** Selects only the newest items. */
   limit?: number | null;
   /** Selects the results of this experiment, with or without a trace. */
   experiment_id?: string | null;
@@ -333,10 +309,6 @@ export type Annotator = {
   author: string | null;
   created_at: string;
   last_active_at: string;
-};
-export type AnnotatorPage = {
-  items: Annotator[];
-  page: PageMeta;
 };
 export type AnsweredScore = {
   scorer_id: string;
@@ -378,13 +350,13 @@ export type ApiAuthView = {
   name: string | null;
 };
 export type ApiKey = {
-  /** What the key allows. Null means everything that the service account may do. */
+  /** What the key allows. */
   allow: KeyAllow | null;
-  /** Maximum cost of all calls to models per month (UTC), in US dollars. Only gateway keys have one. */
+  /** Maximum cost of all calls to models per month (UTC), in US dollars. */
   monthly_budget_usd: number | null;
-  /** Maximum calls to models. Only gateway keys have one. */
+  /** Maximum calls to models. */
   requests_per_minute: number | null;
-  /** Maximum tokens of calls to models. Only gateway keys have one. */
+  /** Maximum tokens of calls to models. */
   tokens_per_minute: number | null;
   key_id: string;
   service_account_id: string;
@@ -397,14 +369,6 @@ export type ApiKey = {
   created_at: string;
   updated_at: string;
   created_by: string;
-};
-export type ApiKeyPage = {
-  items: ApiKey[];
-  page: PageMeta;
-};
-export type ApiPage = {
-  items: Api[];
-  page: PageMeta;
 };
 export type ApiVersion = {
   version_ordinal: number;
@@ -425,12 +389,8 @@ export type ApiVersion = {
   allow_encoded_slash: boolean;
   auth: ApiAuthView;
 };
-export type ApiVersionPage = {
-  items: ApiVersion[];
-  page: PageMeta;
-};
 export type App = {
-  /** Incremented by every change and by every reconcile that ends differently from the previous one. It is the ETag. */
+  /** Incremented by every change and by every reconcile that ends differently from the previous one. */
   generation: number;
   /** The declarations, with specs as sent. */
   resources: Declaration[];
@@ -444,7 +404,7 @@ export type App = {
   app: string;
   display_name: string | null;
   description: string | null;
-  /** The time when its last reconcile ended, successful or not. It changes without a new ETag. */
+  /** The time when its last reconcile ended, successful or not. */
   last_reconciled_at: string | null;
   workspace_id: string;
   org_id: string;
@@ -453,13 +413,9 @@ export type App = {
   created_by: string;
   archived_at: string | null;
 };
-export type AppPage = {
-  items: App[];
-  page: PageMeta;
-};
 export type AppPlan = {
   create: PlannedResource[];
-  /** Resources that differ from their declaration. A resource that would be restored has a change of `archived_at`. */
+  /** Resources that differ from their declaration. */
   update: PlannedResource[];
   archive: PlannedResource[];
   /** Number of the app's resources that are not archived, after the reconcile. */
@@ -480,11 +436,11 @@ export type ArtifactPin = {
   version_ordinal: number;
   artifact_id: string;
   version_id: string;
-  /** The release that the publisher acquired the resource from. Null if the publisher did not acquire the resource. */
+  /** The release that the publisher acquired the resource from. */
   release_id?: string | null;
 };
 export type AuditChange = {
-  /** The previous value. Like `after`, it is absent for free-form, large and secret members. */
+  /** The previous value. */
   before?: unknown;
   /** The new value. */
   after?: unknown;
@@ -495,24 +451,20 @@ export type AuditEntry = {
   resource_type: "org" | "user" | "workspace" | "member" | "service_account" | "api_key" | "token" | "signing_key" | "app" | "repo" | "api" | "model_provider" | "model" | "gateway_key" | "model_budget" | "file" | "skill" | "mcp_server" | "tool" | "agent" | "trace" | "dataset" | "dataset_version" | "record" | "experiment" | "result" | "scorer" | "scoring_rule" | "score" | "annotation_queue" | "store_item" | "acquisition" | "erasure";
   audit_entry_id: string;
   org_id: string;
-  /** Null for an action on the organization. Only its admins see such entries. */
+  /** Null for an action on the organization. */
   workspace_id: string | null;
-  /** A user, a service account or a platform principal. For a scheduled reconcile, the id of the app. */
+  /** A user, a service account or a platform principal. */
   principal_id: string;
-  /** For a member of a workspace, the id of the principal. For a token, its `jti`. */
+  /** For a member of a workspace, the id of the principal. */
   resource_id: string;
   changes: AuditChange[];
-  /** `X-Request-Id` of the request. Null for changes by the service itself. */
+  /** `X-Request-Id` of the request. */
   request_id: string | null;
   created_at: string;
 };
-export type AuditLogPage = {
-  items: AuditEntry[];
-  page: PageMeta;
-};
 export type AuthorizationServer = {
   issuer: string;
-  /** The documentation page, because the service has no browser authorization. Some clients require the member. */
+  /** The documentation page, because the service has no browser authorization. */
   authorization_endpoint: string;
   token_endpoint: string;
   jwks_uri: string;
@@ -540,7 +492,7 @@ export type BearerServerAuth = {
   client_id?: null;
   scope?: null;
 };
-/** True or false. The score is 1 or 0. */
+/** True or false. */
 export type BooleanOutput = { type: "boolean"; };
 export type BulkRecordItem = {
   index: number;
@@ -554,7 +506,7 @@ export type BulkRecordItem = {
 export type BulkRecords = {
   /** How to handle an item whose `external_id` a record already has, unless that record is archived: `error` returns 409, `skip` leaves the existing record unchanged, and `update` gives it a new version with exactly the item's content (default: `error`). */
   on_conflict?: "error" | "skip" | "update" | null;
-  /** 1 to 100 records. Each is validated on its own, so one bad item does not affect the rest. */
+  /** 1 to 100 records. */
   items: RecordFields[];
   workspace_id?: string;
 };
@@ -600,7 +552,7 @@ export type BulkResultItem = {
 };
 export type BulkResults = {
   on_conflict?: "error" | "skip" | "replace" | null;
-  /** 1 to 100 results. Each is validated on its own, so one bad item does not affect the rest. */
+  /** 1 to 100 results. */
   items: ResultFields[];
   workspace_id?: string;
 };
@@ -633,19 +585,19 @@ export type BulkScoreItem = {
   error: ProblemDetails;
 };
 export type BulkScores = {
-  /** 1 to 100 scores. Each is validated on its own, so one bad item does not affect the rest. */
+  /** 1 to 100 scores. */
   items: BulkScore[];
   workspace_id?: string;
 };
 export type BulkScoresResponse = { items: BulkScoreItem[]; };
 export type ByteUsage = {
-  /** The bytes of distinct contents, because equal bytes are stored once. Archived resources count. */
+  /** The bytes of distinct contents, because equal bytes are stored once. */
   used: number;
-  /** `FILE_QUOTA_BYTES`. Null without a quota. */
+  /** `FILE_QUOTA_BYTES`. */
   quota: number | null;
 };
 export type CaseTrials = {
-  /** Number of trials with a score or an error. Null scores do not count. */
+  /** Number of trials with a score or an error. */
   n: number;
   /** Number of trials without an error whose score is at least the threshold. */
   passed: number;
@@ -660,10 +612,6 @@ export type CatalogueItem = StoreItem & {
   /** A compact JWS (RFC 7515) of the newest release, or null if it is not signed. */
   signature: string | null;
 };
-export type CataloguePage = {
-  items: CatalogueItem[];
-  page: PageMeta;
-};
 export type CatalogueRelease = {
   size_bytes: number;
   file_count: number;
@@ -677,10 +625,6 @@ export type CatalogueRelease = {
   /** A compact JWS (RFC 7515) of the release, or null if it is not signed. */
   signature: string | null;
   created_at: string;
-};
-export type CatalogueReleasePage = {
-  items: CatalogueRelease[];
-  page: PageMeta;
 };
 export type CategoryOfCreatePublisherItem = "agents" | "skills" | "tools" | "data" | "evaluation" | "other";
 /** A scorer of kind `code` that uses checks instead of a `source`. */
@@ -697,7 +641,7 @@ export type Choice = {
   score: number;
   description?: string | null;
 };
-/** One of several values. The score is the score of the chosen value. */
+/** One of several values. */
 export type ChoiceOutput = {
   type: "choice";
   choices: Choice[];
@@ -707,11 +651,11 @@ export type ClaimItem = {
   workspace_id?: string;
 };
 export type ClaimResponse = {
-  /** Why there is no item: `completed` (all items are completed), `done` (the person has scored or skipped all remaining items) or `claimed` (other people have claimed the remaining items; retry at `retry_at`). Null with an item. */
+  /** Why there is no item: `completed` (all items are completed), `done` (the person has scored or skipped all remaining items) or `claimed` (other people have claimed the remaining items; retry at `retry_at`). */
   reason: "completed" | "done" | "claimed" | null;
   /** Null if there is nothing to do for this person now. */
   item: ClaimedItem | null;
-  /** When the first of the other people's claims ends. Null unless the reason is `claimed`. */
+  /** When the first of the other people's claims ends. */
   retry_at: string | null;
   scorers: QueueScorer[];
   progress: QueueProgress;
@@ -722,9 +666,9 @@ export type ClaimedItem = {
   output: unknown;
   /** Null unless the item is a result that has an expected value. */
   expected: unknown;
-  /** When the claim ends. Until then, nobody else can take the item. */
+  /** When the claim ends. */
   claimed_until: string;
-  /** Why the content cannot be shown. Skip such an item. */
+  /** Why the content cannot be shown. */
   content_error: string | null;
   item_id: string;
   trace_id: string | null;
@@ -733,7 +677,7 @@ export type ClaimedItem = {
   result_id: string | null;
   case_id: string | null;
 };
-/** A scorer of kind `llm_judge`: a classifier that chooses a value. It ignores `reasoning`, `samples` and `temperature`. */
+/** A scorer of kind `llm_judge`: a classifier that chooses a value. */
 export type ClassifierDefinition = {
   backend: "classifier";
   /** Without a prompt, the classifier sees the output. */
@@ -755,7 +699,7 @@ export type ComparedCase = {
   /** Number of trials. */
   candidate_count: number;
   baseline_count: number;
-  /** The `case_id` of its first result. Results belong to the same case if they have the same `dataset_record_id`, else the same `trial_group`, else the same `case_id`. */
+  /** The `case_id` of its first result. */
   case_id: string;
   dataset_record_id: string | null;
   trial_group: string | null;
@@ -784,21 +728,21 @@ export type ComparedExperiment = {
   experiment_id: string;
   name: string;
   experiment_name: string;
-  /** The dataset of the cases. Cases are paired by key, even if the experiments use different datasets or versions. */
+  /** The dataset of the cases. */
   dataset_id: string | null;
   /** Whether the experiment has more results than are compared. */
   is_truncated: boolean;
 };
 export type ComparedMean = {
-  /** The version of the scorer. Null without scores, and for scores that name no version. */
+  /** The version of the scorer. */
   scorer_version: number | null;
-  /** The version whose scores the results show, of several the newest. Null like `scorer_version`. */
+  /** The version whose scores the results show, of several the newest. */
   current_scorer_version: number | null;
   /** Number of cases with a score. */
   count: number;
-  /** Number of expected cases with a score; each trial of a case needs a score or a deliberate null. Without a dataset, every case with a result is expected. */
+  /** Number of expected cases with a score; each trial of a case needs a score or a deliberate null. */
   scored_count: number;
-  /** Number of expected cases with only deliberate nulls. Results with an error do not count. */
+  /** Number of expected cases with only deliberate nulls. */
   null_count: number;
   /** Number of scores that came after the experiment was finalized. */
   late_count: number;
@@ -839,16 +783,16 @@ export type ComparedToolVersion = {
   created_at: string;
 };
 export type Comparison = {
-  /** Number of scorers found in either experiment (in at most 10,000 versions of each). `scorers` has those that are compared. */
+  /** Number of scorers found in either experiment (in at most 10,000 versions of each). */
   scorer_count: number;
   candidate: ComparedExperiment;
   baseline: ComparedExperiment;
   /** Whether either experiment has more results than are compared. */
   is_truncated: boolean;
   totals: ComparisonTotals;
-  /** The compared scorers, at most 100, sorted by name; those in both experiments take precedence, then those with the most scores. Null on further pages of cases, requested with `cursor` or an `offset` above 0. */
+  /** The compared scorers, at most 100, sorted by name; those in both experiments take precedence, then those with the most scores. */
   scorers: ScorerComparison[] | null;
-  /** Duration, tokens and cost. Null on further pages, like `scorers`. */
+  /** Duration, tokens and cost. */
   measures: ComparedMeasures | null;
   cases: ComparedCasePage;
 };
@@ -857,9 +801,9 @@ export type ComparisonTotals = {
   cases: number;
   /** Cases of both experiments that have not changed. */
   cases_shared: number;
-  /** Cases of both experiments whose `input` or `expected` is known on both sides and differs. They are left out of all differences. */
+  /** Cases of both experiments whose `input` or `expected` is known on both sides and differs. */
   changed_case_count: number;
-  /** Those of `cases_shared` with a result whose content was erased on either side. Whether they have changed is unknown, so their scores are compared. */
+  /** Those of `cases_shared` with a result whose content was erased on either side. */
   erased_count: number;
   cases_only_in_candidate: number;
   cases_only_in_baseline: number;
@@ -868,7 +812,7 @@ export type Confusion = {
   /** Whether the categories are labels or scores. */
   basis: "label" | "score";
   categories: (string | number)[];
-  /** The score of each category: the category itself, or the score of the choice with this label; weighted kappa takes its distances from these. Null if a label is not a choice of either scorer, or if the scorers score it differently. */
+  /** The score of each category: the category itself, or the score of the choice with this label; weighted kappa takes its distances from these. */
   category_scores: number[] | null;
   /** Counts of units, with a row per category of the scorer and a column per category of the reference. */
   counts: (number[])[];
@@ -894,7 +838,7 @@ export type Coverage = {
   result_count: number;
   /** Number of results with an error. */
   error_count: number;
-  /** By scorer name. Counts only expected cases, or all cases without a dataset. */
+  /** By scorer name. */
   scorers: { [key: string]: ScorerCoverage };
 };
 export type CreateAgent = {
@@ -905,7 +849,7 @@ export type CreateAgent = {
   required_permissions?: string[] | null;
   max_step_count?: number | null;
   card?: { [key: string]: unknown; } | null;
-  /** Unique among the workspace's agents that are not archived. Immutable. */
+  /** Unique among the workspace's agents that are not archived. */
   name: string;
   /** Tools of MCP servers of the workspace. */
   tools?: AgentTool[] | null;
@@ -919,9 +863,9 @@ export type CreateAnnotationQueue = {
   description?: string | null;
   /** Unique among the workspace's queues that are not archived. */
   name: string;
-  /** Scorers of kind `human`, whose current versions the queue pins. Every person answers all of them. */
+  /** Scorers of kind `human`, whose current versions the queue pins. */
   scorer_ids: string[];
-  /** Ids of the users and service accounts who may work on the queue. Null: all annotators may. */
+  /** Ids of the users and service accounts who may work on the queue. */
   assignees?: string[] | null;
   /** How many different people score each item. */
   scores_per_item: number;
@@ -931,42 +875,42 @@ export type CreateAnnotationQueue = {
 export type CreateApi = {
   metadata?: { [key: string]: unknown; } | null;
   description?: string | null;
-  /** The methods that callers may use. Default: all methods. */
+  /** The methods that callers may use. */
   allowed_methods?: ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS")[] | null;
   /** The time within which the API must respond, in milliseconds (default: `30000`). */
   timeout_ms?: number | null;
-  /** Headers to add to every request, by name. They must not contain secrets, because everyone who can read the API sees them. */
+  /** Headers to add to every request, by name. */
   headers?: { [key: string]: string } | null;
   /** Whether the path of a request may contain an encoded slash (`%2F`) (default: `false`). */
   allow_encoded_slash?: boolean | null;
-  /** Maximum number of requests per minute from all callers together. Null means no limit. */
+  /** Maximum number of requests per minute from all callers together. */
   requests_per_minute?: number | null;
-  /** Maximum number of concurrent requests from each process of the service. Null means no limit. */
+  /** Maximum number of concurrent requests from each process of the service. */
   max_in_flight?: number | null;
   /** Unique among the workspace's APIs that are not archived (409). */
   name: string;
   workspace_id?: string;
   auth?: ApiAuth | null;
-  /** An `http` or `https` URL without user, password, query or fragment, whose path has no dot segments or encoded slashes. A trailing slash is removed. */
+  /** An `http` or `https` URL without user, password, query or fragment, whose path has no dot segments or encoded slashes. */
   base_url: string;
 };
 export type CreateApiKey = {
   /** The purpose of the key. */
   name: string;
   expires_at?: string | null;
-  /** Must be null. Gateway keys, which have this limit, are created with `POST /model/v1/keys`. */
+  /** Must be null. */
   monthly_budget_usd?: null;
-  /** Must be null. Gateway keys, which have this limit, are created with `POST /model/v1/keys`. */
+  /** Must be null. */
   requests_per_minute?: null;
-  /** Must be null. Gateway keys, which have this limit, are created with `POST /model/v1/keys`. */
+  /** Must be null. */
   tokens_per_minute?: null;
-  /** What the key allows. Without it, the key allows everything that the service account may do. */
+  /** What the key allows. */
   allow?: KeyAllowBody | null;
 };
 export type CreateApp = {
   metadata?: { [key: string]: unknown; } | null;
   description?: string | null;
-  /** The slug, which can never change. Unique among the organization's apps that are not archived (409). */
+  /** The slug, which can never change. */
   app: string;
   display_name?: string | null;
   resources: Declaration[];
@@ -976,7 +920,7 @@ export type CreateCodeScorer = {
   /** Cannot be changed later. */
   scorer_kind: "code";
   grain?: "trace" | "session" | null;
-  /** Depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. Unknown members are rejected. */
+  /** Depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. */
   definition: ScriptDefinition | ChecksDefinition;
   tags?: string[] | null;
   metadata?: { [key: string]: unknown; } | null;
@@ -997,17 +941,17 @@ export type CreateDataset = {
   name: string;
 };
 export type CreateDatasetVersion = {
-  /** Maps columns to the parts of a case. Without a mapping, columns are recognized by their names. */
+  /** Maps columns to the parts of a case. */
   mapping?: CsvMapping | null;
   workspace_id?: string;
   /** The content of the file. */
   content: string;
-  /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
+  /** The column of the case ids. */
   case_id_column?: string | null;
 };
 export type CreateErasure = {
   subject: ErasureRequestSubject;
-  /** The workspace to erase in, required for a `session`. Without it, an `end_user` is erased in all workspaces, for which you need the role `admin` in the whole organization. */
+  /** The workspace to erase in, required for a `session`. */
   workspace_id?: string;
   /** Whether to only count what would be erased. */
   dry_run?: boolean;
@@ -1017,24 +961,24 @@ export type CreateExperiment = {
   subject_kind?: "agent" | "harness" | "skill" | null;
   context_manifest?: unknown;
   tags?: string[] | null;
-  /** Free-form. The filter `config=key:value` searches it. */
+  /** Free-form. */
   config?: { [key: string]: unknown; } | null;
-  /** Pins a CSV version of the dataset; required if the cases of the dataset are all in CSV versions. Without it, the experiment is backed by the dataset's records that are not archived. */
+  /** Pins a CSV version of the dataset; required if the cases of the dataset are all in CSV versions. */
   dataset_version?: number | null;
-  /** How often each case is run. If it is more than 1, the results of a case have the ids `<case>#1`, `<case>#2` and so on; 400 with `dataset_version`, and for a case id that is longer than 251 characters or ends in `#` and digits (default: `1`). */
+  /** How often each case is run. */
   trials?: number | null;
   metadata?: { [key: string]: unknown; } | null;
   workspace_id?: string;
-  /** The stable name of the evaluation. Need not be unique. */
+  /** The stable name of the evaluation. */
   name: string;
-  /** The name of this experiment. Defaults to `name`. */
+  /** The name of this experiment. */
   experiment_name?: string | null;
   dataset_id?: string | null;
-  /** Restricts the experiment to part of the dataset. A result outside it returns 400. */
+  /** Restricts the experiment to part of the dataset. */
   dataset_filter?: DatasetFilter | null;
-  /** Your own key for the experiment, such as a commit id, unique among the experiments with the same `name` and `experiment_name` that are neither failed nor archived. A second request with the key returns 409 or, with `resume`, the existing experiment. */
+  /** Your own key for the experiment, such as a commit id, unique among the experiments with the same `name` and `experiment_name` that are neither failed nor archived. */
   run_key?: string | null;
-  /** Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or without a key the running one with the same `name`, `experiment_name` and dataset. Returns 409 if the body has a dataset, dataset version, dataset filter, number of trials, subject or config that the experiment does not have; omitted members are not compared, and other members do not change the experiment. */
+  /** Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or without a key the running one with the same `name`, `experiment_name` and dataset. */
   resume?: boolean | null;
   baseline_experiment_id?: string | null;
   subject_id?: string | null;
@@ -1047,7 +991,7 @@ export type CreateGatewayKey = {
   monthly_budget_usd?: number | null;
   requests_per_minute?: number | null;
   tokens_per_minute?: number | null;
-  /** The purpose of the key. Its service account is named `gateway key: <name>`, which must be unique among the organization's service accounts (otherwise 409). */
+  /** The purpose of the key. */
   name: string;
   expires_at?: string | null;
   workspace_id?: string;
@@ -1056,7 +1000,7 @@ export type CreateHumanScorer = {
   /** Cannot be changed later. */
   scorer_kind: "human";
   grain?: "trace" | "session" | null;
-  /** Depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. Unknown members are rejected. */
+  /** Depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. */
   definition: HumanDefinition;
   tags?: string[] | null;
   metadata?: { [key: string]: unknown; } | null;
@@ -1068,7 +1012,7 @@ export type CreateLlmJudgeScorer = {
   /** Cannot be changed later. */
   scorer_kind: "llm_judge";
   grain?: "trace" | "session" | null;
-  /** Depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. Unknown members are rejected. */
+  /** Depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. */
   definition: LlmDefinition | ClassifierDefinition;
   tags?: string[] | null;
   metadata?: { [key: string]: unknown; } | null;
@@ -1078,11 +1022,11 @@ export type CreateLlmJudgeScorer = {
 };
 export type CreateMessage = {
   role: "user" | "assistant" | "system" | "tool";
-  /** The content: a string or any other JSON value. Stored as sent. */
+  /** The content: a string or any other JSON value. */
   content: unknown;
   /** The trace of the turn that the message belongs to. */
   trace_id?: string | null;
-  /** The tool calls that the message requests. Each is any JSON value. */
+  /** The tool calls that the message requests. */
   tool_calls?: unknown[] | null;
   /** For the role `tool`: the id, within `tool_calls`, of the call that this message responds to. */
   tool_call_id?: string | null;
@@ -1092,9 +1036,9 @@ export type CreateMessage = {
 export type CreateModel = {
   metadata?: { [key: string]: unknown; } | null;
   description?: string | null;
-  /** The name that clients send as `model`. Unique among the workspace's models that are not archived (409). */
+  /** The name that clients send as `model`. */
   name: string;
-  /** `single` calls the only target; `fallback` calls the first, and the next one if it fails; `weighted` calls a random target, in proportion to the weights, and another one if it fails. Default: `single` for one target, otherwise `fallback`. */
+  /** `single` calls the only target; `fallback` calls the first, and the next one if it fails; `weighted` calls a random target, in proportion to the weights, and another one if it fails. */
   strategy?: "single" | "fallback" | "weighted" | null;
   /** The provider models that answer calls. */
   targets: ModelTarget[];
@@ -1104,9 +1048,9 @@ export type CreateModel = {
   timeout_ms?: number | null;
   /** Seconds for which calls avoid a target after three failures in a row. 0 disables this (default: `30`). */
   cooldown_s?: number | null;
-  /** Maximum cost of all calls of the model per month (UTC), in US dollars. Null means no limit. */
+  /** Maximum cost of all calls of the model per month (UTC), in US dollars. */
   monthly_budget_usd?: number | null;
-  /** How long to reuse a response for the same request, in seconds. Null disables the cache. */
+  /** How long to reuse a response for the same request, in seconds. */
   cache_ttl_seconds?: number | null;
   /** Whether spans of calls contain the messages (default: `false`). */
   capture_content?: boolean | null;
@@ -1119,14 +1063,14 @@ export type CreateModelProvider = {
   description?: string | null;
   /** Unique among the workspace's providers that are not archived (409). */
   name: string;
-  /** The API that the server offers. Most servers offer OpenAI's API. */
+  /** The API that the server offers. */
   kind: "openai" | "anthropic";
-  /** The API key of the provider, if it needs one. Stored encrypted, and never returned. */
+  /** The API key of the provider, if it needs one. */
   api_key?: string | null;
-  /** Headers to add to every request, by name. They must not contain secrets, because everyone who can read the provider sees them. */
+  /** Headers to add to every request, by name. */
   headers?: { [key: string]: string } | null;
   workspace_id?: string;
-  /** An `http` or `https` URL without user, password, query or fragment (by default `https://api.openai.com/v1` or `https://api.anthropic.com/v1`), whose address must be public (otherwise calls return 403) unless the operator allows it. Paths such as `/chat/completions` are appended: a trailing slash is removed, and a URL without a path gets `/v1`. */
+  /** An `http` or `https` URL without user, password, query or fragment (by default `https://api.openai.com/v1` or `https://api.anthropic.com/v1`), whose address must be public (otherwise calls return 403) unless the operator allows it. */
   base_url?: string | null;
 };
 export type CreateOrg = {
@@ -1134,7 +1078,7 @@ export type CreateOrg = {
   name: string;
   /** Labels of versions that only admins may set and delete. */
   protected_labels?: string[] | null;
-  /** The `user_id` of the first owner, as their token issuer uses it. Without an owner, only tokens that carry roles have access. */
+  /** The `user_id` of the first owner, as their token issuer uses it. */
   owner_user_id?: string;
 };
 export type CreatePublisherItem = {
@@ -1149,7 +1093,7 @@ export type CreatePublisherItem = {
   actions: ("install" | "run" | "download" | "fork")[];
   workspace_id?: string;
   artifact: PublishedArtifact;
-  /** Defaults to your own organization only. A new item is not listed and cannot be acquired, whatever its audience. */
+  /** Defaults to your own organization only. */
   audience?: SetStoreAudience | null;
   artwork?: string | null;
   version_label?: string | null;
@@ -1166,9 +1110,9 @@ export type CreatePublisherItemRelease = {
   version_label?: string | null;
   actions?: ("install" | "run" | "download" | "fork")[];
   workspace_id?: string;
-  /** Must be the resource of the item (422). Omit it to release the newest version. */
+  /** Must be the resource of the item (422). */
   artifact?: PublishedArtifact;
-  /** Immutable (422 for another value). To change it, replace the policy. */
+  /** Immutable (422 for another value). */
   audience?: SetStoreAudience | null;
 };
 export type CreateRecord = {
@@ -1191,7 +1135,7 @@ export type CreateRepo = {
   default_branch?: string | null;
   visibility?: "public" | "internal" | "private" | null;
   workspace_id?: string;
-  /** An https, http, git or ssh URL, or the scp form (`git@host:path`); a password is removed. All forms name the same repository: with or without `.git`, a user or the default port, and with the host in any case. */
+  /** An https, http, git or ssh URL, or the scp form (`git@host:path`); a password is removed. */
   url: string;
 };
 export type CreateResult = {
@@ -1238,9 +1182,9 @@ export type CreateScoreBatch = {
   since?: string | null;
   until?: string | null;
   cache?: boolean | null;
-  /** Scores only the newest targets (of an experiment, its newest results). Without a limit, a selection of more than 100,000 targets is rejected (422). */
+  /** Scores only the newest targets (of an experiment, its newest results). */
   limit?: number | null;
-  /** Limit for the cost of the judge over all runs, in US dollars; with a limit, runs are executed one at a time. At the limit, the batch fails with `budget_exceeded`; requests in progress are finished, so up to `concurrency` requests may exceed it. */
+  /** Limit for the cost of the judge over all runs, in US dollars; with a limit, runs are executed one at a time. */
   max_cost_usd?: number | null;
   agent_ids?: string[] | null;
   experiment_id?: string | null;
@@ -1249,17 +1193,17 @@ export type CreateScoreBatch = {
   workspace_id?: string;
 };
 export type CreateScoringRule = {
-  /** Share of targets to score. Sampling depends only on the id, so rules with the same rate sample the same targets (default: `1`). */
+  /** Share of targets to score. */
   sample_rate?: number | null;
-  /** The trace, or one trace of the session, must meet all of these conditions. Without filters, everything matches. */
+  /** The trace, or one trace of the session, must meet all of these conditions. */
   filters?: RuleFilter[] | null;
-  /** Whether each score is about a trace or a session. Defaults to the scorer's grain. */
+  /** Whether each score is about a trace or a session. */
   grain?: "trace" | "session" | null;
   /** Default: `true`. */
   enabled?: boolean | null;
   /** Seconds without a new span after which a trace (60 by default) or a whole session (900 by default) counts as complete. */
   quiet_seconds?: number | null;
-  /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; with a limit, the rule has only one open run at a time. At the limit, the rule pauses until the next day and skips traces that arrive meanwhile. */
+  /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; with a limit, the rule has only one open run at a time. */
   max_cost_usd_per_day?: number | null;
   /** `even` spends the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, to within half a target, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive (default: `even`). */
   pace?: "even" | "greedy" | null;
@@ -1276,9 +1220,9 @@ export type CreateServer = {
   name: string;
   workspace_id?: string;
   auth?: ServerAuth | null;
-  /** Whether the server belongs to the platform and not to a team; immutable. Only admins can create and change such servers. */
+  /** Whether the server belongs to the platform and not to a team; immutable. */
   is_system?: boolean | null;
-  /** An `http` or `https` URL without user, password or fragment. Its query may contain a key, so it is stored encrypted and returned as `?{query}`. */
+  /** An `http` or `https` URL without user, password or fragment. */
   url: string;
 };
 export type CreateServiceAccount = {
@@ -1286,18 +1230,18 @@ export type CreateServiceAccount = {
   description?: string | null;
   /** Unique among the organization's service accounts that are not archived. */
   name: string;
-  /** Roles in its workspaces. You can only grant roles that you hold there. */
+  /** Roles in its workspaces. */
   roles?: ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
   status?: "active" | "suspended";
-  /** The workspaces in which it holds its roles, or `["*"]` for every workspace; you can only grant workspaces that you can access. Memberships can add workspaces and roles, and an account without workspaces and memberships cannot authenticate (401). */
+  /** The workspaces in which it holds its roles, or `["*"]` for every workspace; you can only grant workspaces that you can access. */
   workspace_ids?: string[];
 };
 export type CreateSession = {
   metadata?: { [key: string]: unknown; } | null;
   title?: string | null;
-  /** The version of the agent to pin the session to: its number, a label, or `latest`, which is the default. A label that moves later changes nothing. */
+  /** The version of the agent to pin the session to: its number, a label, or `latest`, which is the default. */
   version_ordinal?: number | string | null;
-  /** The first message of the session, with the role `user`. Stored as sent, with its line breaks. */
+  /** The first message of the session, with the role `user`. */
   prompt: string;
 };
 export type CreateSigningKey = {
@@ -1310,7 +1254,7 @@ export type CreateSkill = {
   compatibility?: string | null;
   allowed_tools?: string[] | null;
   metadata?: { [key: string]: unknown; } | null;
-  /** Unique among the workspace's skills that are not archived. Immutable. */
+  /** Unique among the workspace's skills that are not archived. */
   name: string;
   workspace_id?: string;
   instructions: string;
@@ -1333,9 +1277,9 @@ export type CreateUser = {
   metadata?: { [key: string]: unknown; } | null;
   display_name?: string | null;
   status?: "active" | "suspended";
-  /** Roles in the organization, in addition to the roles in tokens. You can only grant roles that you hold. */
+  /** Roles in the organization, in addition to the roles in tokens. */
   roles?: ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
-  /** The id that the issuer of the person's tokens uses. Unique in the organization. */
+  /** The id that the issuer of the person's tokens uses. */
   user_id: string;
   email?: string | null;
 };
@@ -1344,19 +1288,19 @@ export type CreateWorkspace = {
   description?: string | null;
   /** Unique among the organization's workspaces that are not archived. */
   name: string;
-  /** Rules that mask the texts of telemetry, results and messages before they are stored. Default: none. */
+  /** Rules that mask the texts of telemetry, results and messages before they are stored. */
   masking?: MaskingRule[] | null;
   /** For how many days the workspace keeps its data: at most as long as the installation. */
   retention?: Retention | null;
 };
 export type CsvMapping = {
-  /** Columns of `input`. Defaults to the columns that the mapping does not name, except those with a recognized name. */
+  /** Columns of `input`. */
   input?: string | string[] | null;
-  /** Columns of `expected`. Without any, `expected` is null. */
+  /** Columns of `expected`. */
   expected?: string | string[] | null;
-  /** Columns of `metadata`, to which columns are added that no part names. The cells of a column `metadata`, and of a column that is named without a list, are JSON objects. */
+  /** Columns of `metadata`, to which columns are added that no part names. */
   metadata?: string | string[] | null;
-  /** Columns of `tags`. A cell holds tags separated by commas or semicolons, or a JSON array of strings. */
+  /** Columns of `tags`. */
   tags?: string | string[] | null;
 };
 export type CurrentGatewayKey = GatewayKey & {
@@ -1368,20 +1312,20 @@ export type Dataset = {
   metadata: { [key: string]: unknown; };
   input_schema: { [key: string]: unknown; } | null;
   expected_schema: { [key: string]: unknown; } | null;
-  /** Records that are not archived. Does not include rows of CSV versions; see `row_count`. */
+  /** Records that are not archived. */
   record_count: number;
-  /** Number of rows of the newest CSV version. Null if there is none. */
+  /** Number of rows of the newest CSV version. */
   row_count: number | null;
-  /** Number of the newest CSV version. Null if there is none. */
+  /** Number of the newest CSV version. */
   latest_version: number | null;
-  /** Promoted experiments: maps the name of an evaluation to an experiment id. Comparisons and gates of experiments with this name and dataset use the promoted experiment as their baseline, unless they name another one. */
+  /** Promoted experiments: maps the name of an evaluation to an experiment id. */
   baselines: { [key: string]: string };
   dataset_id: string;
   workspace_id: string;
   name: string;
   description: string | null;
   tags: string[];
-  /** The store item and release that the dataset was installed from. Null if it was not acquired from the store. */
+  /** The store item and release that the dataset was installed from. */
   acquired_from: AcquiredFrom | null;
   created_at: string;
   updated_at: string;
@@ -1392,15 +1336,11 @@ export type DatasetCase = {
   case_id: string;
   /** The cell of the column as a string if it is in `value_columns`, else an object that maps columns to cells. */
   input: unknown;
-  /** Like `input`, for the columns of `expected`. Null if there are none. */
+  /** Like `input`, for the columns of `expected`. */
   expected: unknown;
   /** Maps columns to cells, with the members of the JSON object in a column of `value_columns`. */
   metadata: { [key: string]: unknown; };
   tags: string[];
-};
-export type DatasetCasePage = {
-  items: DatasetCase[];
-  page: PageMeta;
 };
 export type DatasetColumn = {
   becomes: "case_id" | "input" | "expected" | "metadata" | "tags";
@@ -1413,10 +1353,6 @@ export type DatasetFilter = {
   category?: string | null;
   dataset_record_ids?: string[] | null;
   case_ids?: string[] | null;
-};
-export type DatasetPage = {
-  items: Dataset[];
-  page: PageMeta;
 };
 export type DatasetRecord = RecordVersion & {
   updated_at: string;
@@ -1449,7 +1385,7 @@ export type DatasetSnapshot = {
   record_count: number;
   /** Present if the dataset or the CSV version was deleted, or a record that was in the dataset when the experiment was created. */
   erased?: true;
-  /** The records at the time the experiment was created, empty for a CSV version. Omitted in lists. */
+  /** The records at the time the experiment was created, empty for a CSV version. */
   records?: SnapshotRecord[];
   dataset_id: string;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
@@ -1472,7 +1408,7 @@ export type DatasetVersion = {
   /** Null if row numbers are the case ids. */
   case_id_column: string | null;
   mapping: DatasetVersionMapping;
-  /** Columns whose cells are complete values: text for `input` and `expected`, a JSON object for `metadata`. They were recognized by their names, or mapped without a list. */
+  /** Columns whose cells are complete values: text for `input` and `expected`, a JSON object for `metadata`. */
   value_columns: string[];
   created_at: string;
   updated_at: string;
@@ -1483,10 +1419,6 @@ export type DatasetVersionMapping = {
   expected: string[];
   metadata: string[];
   tags: string[];
-};
-export type DatasetVersionPage = {
-  items: DatasetVersion[];
-  page: PageMeta;
 };
 export type DatasetVersionPreview = {
   /** The first five cases, or fewer if they are large. */
@@ -1515,18 +1447,18 @@ export type DeclaredTool = {
   name: string;
   title?: string | null;
   description?: string | null;
-  /** A JSON Schema of the arguments. Exactly one of `input_schema` and `inputSchema` is required. */
+  /** A JSON Schema of the arguments. */
   input_schema?: { [key: string]: unknown; };
   /** The name of `input_schema` in the Model Context Protocol. */
   inputSchema?: { [key: string]: unknown; };
   /** A JSON Schema of the structured result. */
   output_schema?: { [key: string]: unknown; } | null;
-  /** The name of `output_schema` in the Model Context Protocol. Send only one of them. */
+  /** The name of `output_schema` in the Model Context Protocol. */
   outputSchema?: { [key: string]: unknown; } | null;
   /** Hints about the behaviour of the tool, as in the Model Context Protocol. */
   annotations?: { [key: string]: unknown; } | null;
 };
-/** Passes if both values are the same JSON value. The order of members does not matter. */
+/** Passes if both values are the same JSON value. */
 export type EqualsCheck = {
   type: "equals";
   name?: string;
@@ -1539,7 +1471,7 @@ export type EqualsCheck = {
 export type Erasure = {
   /** Never fails for good: it is retried until it has `succeeded`. */
   erasure_status: "queued" | "running" | "succeeded";
-  /** Numbers of erased rows so far, by what they are, such as `traces`. In a dry run, of those that it would erase. */
+  /** Numbers of erased rows so far, by what they are, such as `traces`. */
   counts: { [key: string]: number };
   erasure_id: string;
   subject: ErasureSubject;
@@ -1547,7 +1479,7 @@ export type Erasure = {
   workspace_id: string | null;
   /** Whether it only counts what it would erase. */
   dry_run: boolean;
-  /** Why the last attempt failed. Null while nothing is wrong. */
+  /** Why the last attempt failed. */
   last_error: string | null;
   created_at: string;
   updated_at: string;
@@ -1556,19 +1488,15 @@ export type Erasure = {
   started_at: string | null;
   finished_at: string | null;
 };
-export type ErasurePage = {
-  items: Erasure[];
-  page: PageMeta;
-};
 export type ErasureRequestSubject = {
-  /** An `end_user` is whom `user_id` of traces and `author` of end-user scores name. Of a `session`, messages and traces are erased, and of a `workspace` or an `org` everything. */
+  /** An `end_user` is whom `user_id` of traces and `author` of end-user scores name. */
   kind: "end_user" | "session" | "workspace" | "org";
   /** The id of the end user, session, workspace or organization. */
   id: string;
 };
 export type ErasureSubject = {
   kind: "end_user" | "session" | "workspace" | "org" | "dataset" | "experiment" | "traces";
-  /** HMAC-SHA-256 of the id with a key of the installation, in hexadecimal; random for `traces`. The receipt does not hold the id. */
+  /** HMAC-SHA-256 of the id with a key of the installation, in hexadecimal; random for `traces`. */
   id_hash: string;
 };
 export type Exemplar = {
@@ -1595,9 +1523,9 @@ export type Experiment = {
   trials: number;
   /** Number of results that complete the experiment: `expected_case_count` times `trials`. */
   expected_result_count: number | null;
-  /** Mean and count of the current scores of all results, by scorer name (the first 1,000), with those that were given after the experiment was finalized. Lists omit it. */
+  /** Mean and count of the current scores of all results, by scorer name (the first 1,000), with those that were given after the experiment was finalized. */
   current_scores?: { [key: string]: ScoreSummary };
-  /** Number of the results' current scores that were given after the experiment was finalized. Lists omit it. */
+  /** Number of the results' current scores that were given after the experiment was finalized. */
   late_count?: number;
   error: unknown;
   metadata: { [key: string]: unknown; };
@@ -1626,16 +1554,16 @@ export type Experiment = {
   archived_at: string | null;
 };
 export type ExperimentCase = {
-  /** The version of the record when the experiment was created. Null for a CSV version. */
+  /** The version of the record when the experiment was created. */
   dataset_record_version: number | null;
   input: unknown;
   expected: unknown;
   metadata: { [key: string]: unknown; };
   /** `pending` if the case has fewer results than the experiment has `trials`; else `failed` if at least one has an `error`, or `done`. */
   state: "pending" | "failed" | "done";
-  /** The results of the case, oldest first. `state` and `result_ids` cover the first 100 results. */
+  /** The results of the case, oldest first. */
   result_ids: string[];
-  /** The trials without a result, counted from 1. `[1]` for a pending case that is run once. */
+  /** The trials without a result, counted from 1. */
   missing_trials: number[];
   /** The trials whose result has an `error`. */
   failed_trials: number[];
@@ -1644,14 +1572,6 @@ export type ExperimentCase = {
   /** Null for a CSV version. */
   dataset_record_id: string | null;
   tags: string[];
-};
-export type ExperimentCasePage = {
-  items: ExperimentCase[];
-  page: PageMeta;
-};
-export type ExperimentPage = {
-  items: Experiment[];
-  page: PageMeta;
 };
 export type ExperimentSearch = {
   limit?: number;
@@ -1662,7 +1582,7 @@ export type ExperimentSearch = {
   until?: string;
   subject_kind?: "agent" | "harness" | "skill";
   experiment_status?: "running" | "completed" | "failed";
-  /** Scalars that the config must contain: `["key:value"]` as in the list, or `{"key": value}`. The key of a nested member is its path with dots. */
+  /** Scalars that the config must contain: `["key:value"]` as in the list, or `{"key": value}`. */
   config?: string[] | { [key: string]: string | number | boolean | null };
   /** Experiments with all of these tags. */
   tags?: string[];
@@ -1689,7 +1609,7 @@ export type ExperimentSummary = {
   coverage?: Coverage;
   /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
-  /** Whether there are more than 1,000 scorers. A summary holds the first 1,000 by name. */
+  /** Whether there are more than 1,000 scorers. */
   is_scorers_truncated?: boolean;
 };
 export type ExperimentTrace = {
@@ -1700,7 +1620,7 @@ export type ExperimentTrace = {
   input_tokens: number | null;
   output_tokens: number | null;
   cost_usd: number | null;
-  /** The newest result of the experiment that references the trace. Null while no result does. */
+  /** The newest result of the experiment that references the trace. */
   result_id: string | null;
   case_id: string | null;
   /** 32 lower-case hexadecimal digits. */
@@ -1718,10 +1638,6 @@ export type ExperimentTrace = {
   input_preview: string | null;
   /** The first 200 characters of the output. */
   output_preview: string | null;
-};
-export type ExperimentTracePage = {
-  items: ExperimentTrace[];
-  page: PageMeta;
 };
 export type ExperimentTrialPage = {
   items: CaseTrials[];
@@ -1755,7 +1671,7 @@ export type ExportTraceResponse = {
   /** Present only if records are invalid or there are warnings. */
   partialSuccess?: ExportTracePartialSuccess;
 };
-/** Why it failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail), `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `scorer_deleted`, `internal_error` (workers failed to execute the run). A batch fails if it is `cancelled`, with `budget_exceeded` or, if none of its runs succeeded, for the reason of the last one. */
+/** Why it failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail), `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `scorer_deleted`, `internal_error` (workers failed to execute the run). */
 export type FailureCode = "all_targets_failed" | "no_scores" | "cancelled" | "budget_exceeded" | "deadline_exceeded" | "worker_lost" | "scorer_deleted" | "internal_error" | null;
 export type FieldError = {
   /** JSON pointer (RFC 6901) into the body. */
@@ -1763,10 +1679,6 @@ export type FieldError = {
   /** Name of the query parameter, header or path parameter. */
   parameter?: string;
   detail: string;
-};
-export type FilePage = {
-  items: StoredFile[];
-  page: PageMeta;
 };
 export type FileVersion = {
   version_ordinal: number;
@@ -1783,20 +1695,16 @@ export type FileVersion = {
   archived_at: null;
   updated_at: string;
 };
-export type FileVersionPage = {
-  items: FileVersion[];
-  page: PageMeta;
-};
 export type Gate = {
-  /** 1 to 100 rules. All must pass. */
+  /** 1 to 100 rules. */
   rules: GateRule[];
-  /** The completed experiment to compare with; by default, the experiment's own baseline, else the promoted baseline of its dataset for experiments of this name. Without a baseline, the checks that need one are skipped. */
+  /** The completed experiment to compare with; by default, the experiment's own baseline, else the promoted baseline of its dataset for experiments of this name. */
   baseline_experiment_id?: string | null;
   /** Fails the checks that need a baseline if there is none, instead of skipping them. */
   require_baseline?: boolean | null;
   /** Compares even if the scorers, their versions or the judges differ, instead of failing the check. */
   allow_version_mismatch?: boolean | null;
-  /** The lowest share of comparable cases: of the cases of both experiments, those whose `input` and `expected` have not changed; and of the cases with scores on both sides, those that the same judge scored. Below it, checks that compare with the baseline fail; defaults to 0.9. */
+  /** The lowest share of comparable cases: of the cases of both experiments, those whose `input` and `expected` have not changed; and of the cases with scores on both sides, those that the same judge scored. */
   min_comparable?: number | null;
   workspace_id?: string;
 };
@@ -1805,13 +1713,13 @@ export type GateCheck = {
   rule: number;
   kind: "min_mean" | "max_regression" | "min_count" | "min_coverage" | "max_regressed_cases" | "max_case_regression" | "min_pass_at_k" | "min_pass_hat_k" | "max_error_rate" | "max_p95_duration_ms" | "max_mean_cost_usd";
   unit: "cases";
-  /** `skipped` if the check needs a baseline and there is none, or the experiment is itself the promoted baseline. A skipped check does not fail the gate. */
+  /** `skipped` if the check needs a baseline and there is none, or the experiment is itself the promoted baseline. */
   status: "passed" | "failed" | "skipped";
-  /** The version of the scorer whose scores count. Null without scores, and for scores that name no version. */
+  /** The version of the scorer whose scores count. */
   scorer_version: number | null;
   /** The version whose scores the results show, of several the newest. */
   current_scorer_version: number | null;
-  /** The version that scored the baseline. Null if it is unknown or the check does not use the baseline. */
+  /** The version that scored the baseline. */
   baseline_scorer_version: number | null;
   /** Number of cases that different judges scored, which are left out. 0 if the check does not use the baseline. */
   judge_changed_count: number;
@@ -1829,13 +1737,13 @@ export type GateCheck = {
   reason: string;
   /** Whether the check compares the lower end of the interval with the bound. */
   confident: boolean;
-  /** The value compared with the bound: for `max_regression`, candidate - baseline; for `max_case_regression`, this difference in the worst case. Null if unknown, which fails the check. */
+  /** The value compared with the bound: for `max_regression`, candidate - baseline; for `max_case_regression`, this difference in the worst case. */
   actual: number | null;
-  /** The lowest `actual` that passes, 0 or less for regressions. For the other maximums, the highest. */
+  /** The lowest `actual` that passes, 0 or less for regressions. */
   bound: number;
   /** The value itself, whether or not it is compared with the bound. */
   estimate: number | null;
-  /** 95% confidence interval of the estimate. Null unless `confident`, and for fewer than two cases. */
+  /** 95% confidence interval of the estimate. */
   confidence_interval: Interval | null;
 };
 export type GateResult = {
@@ -1848,11 +1756,11 @@ export type GateResult = {
   experiment_name: string;
   /** Null without a baseline. */
   baseline_experiment_id: string | null;
-  /** Whether an experiment has more than 10,000 results. Only the first 10,000 count. */
+  /** Whether an experiment has more than 10,000 results. */
   is_truncated: boolean;
   /** Coverage of the experiment by its results and current scores, for the scorers that the rules name. */
   coverage: Coverage;
-  /** Coverage of the baseline. Null if there is no baseline or no rule needs one. */
+  /** Coverage of the baseline. */
   baseline_coverage: Coverage | null;
   /** One check per bound, in the order of the rules. */
   checks: GateCheck[];
@@ -1860,7 +1768,7 @@ export type GateResult = {
 export type GateRule = {
   /** Minimum number of cases with a score that is not null. */
   min_count?: number | null;
-  /** Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those with a result) that have a score or a deliberate null in each trial; checks that compare with a baseline require the same share of the baseline. Defaults to 1; 0 turns the check off (default: `1`). */
+  /** Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those with a result) that have a score or a deliberate null in each trial; checks that compare with a baseline require the same share of the baseline. */
   min_coverage?: number | null;
   /** Maximum number of cases that are worse than in the baseline. */
   max_regressed_cases?: number | null;
@@ -1876,18 +1784,18 @@ export type GateRule = {
   min_pass_at_k?: PassBound | null;
   /** Minimum probability that all of `k` trials pass (pass^k), as the mean over the cases with `k` trials. */
   min_pass_hat_k?: PassBound | null;
-  /** Maximum share of the expected cases that ended in an error, each with the share of its trials. A case or a trial without a result counts as an error. */
+  /** Maximum share of the expected cases that ended in an error, each with the share of its trials. */
   max_error_rate?: number | null;
-  /** Maximum 95th percentile of the cases' `duration_ms`. Fails if the duration of an expected case is unknown. */
+  /** Maximum 95th percentile of the cases' `duration_ms`. */
   max_p95_duration_ms?: number | null;
-  /** Maximum mean cost of a case, by the traces of its results. Fails if the cost of an expected case is unknown, such as that of a trace that several results name. */
+  /** Maximum mean cost of a case, by the traces of its results. */
   max_mean_cost_usd?: number | null;
   /** Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean`, `max_regression`, `min_pass_at_k` and `min_pass_hat_k`. */
   confident?: boolean | null;
 };
 export type GatewayKey = {
   generation: number;
-  /** The models that the key may call and see. Null means all models of the workspace. */
+  /** The models that the key may call and see. */
   models: KeyModel[] | null;
   monthly_budget_usd: number | null;
   requests_per_minute: number | null;
@@ -1906,10 +1814,6 @@ export type GatewayKey = {
   updated_at: string;
   created_by: string;
 };
-export type GatewayKeyPage = {
-  items: GatewayKey[];
-  page: PageMeta;
-};
 export type HeaderApiAuth = {
   type: "header";
   value: string;
@@ -1919,7 +1823,7 @@ export type HeaderServerAuth = {
   type: "header";
   value: string;
   client_secret?: null;
-  /** The name of the header that carries `value`. Required for the type `header`, and allowed only there. */
+  /** The name of the header that carries `value`. */
   header: string;
   token_url?: null;
   client_id?: null;
@@ -1931,9 +1835,9 @@ export type HiddenCharacters = {
   count: number;
   /** The member of the tool. */
   member: string;
-  /** The distinct characters, such as `U+200B`. At most 100. */
+  /** The distinct characters, such as `U+200B`. */
   code_points: string[];
-  /** JSON pointers (RFC 6901) within the member to the first 20 strings and member names with hidden characters. An empty string means the member itself. */
+  /** JSON pointers (RFC 6901) within the member to the first 20 strings and member names with hidden characters. */
   pointers: string[];
 };
 /** A scorer of kind `human`: a question to people. */
@@ -1945,13 +1849,13 @@ export type HumanDefinition = {
   min_annotations?: number | null;
 };
 export type ImportServer = {
-  /** A `server.json` of the public MCP registry (schema 2025-12-11), or an item of that registry's listing, which wraps it in `server`. Members that the service does not use are ignored. */
+  /** A `server.json` of the public MCP registry (schema 2025-12-11), or an item of that registry's listing, which wraps it in `server`. */
   server: { [key: string]: unknown; };
-  /** The name of the registered server. Defaults to the last part of the name in `server.json`. */
+  /** The name of the registered server. */
   name?: string | null;
   /** The index of the remote in `remotes` (default: `0`). */
   remote?: number | null;
-  /** The values of the variables in the URL and the header of the remote, by name. Each is a string. */
+  /** The values of the variables in the URL and the header of the remote, by name. */
   variables?: { [key: string]: unknown; } | null;
   workspace_id?: string;
   /** With a `type`, it replaces the authentication that the remote declares. */
@@ -1959,9 +1863,9 @@ export type ImportServer = {
 };
 export type ImportServerAuth = {
   type?: "none" | "bearer" | "header" | "oauth";
-  /** The token or key to send in the header of the remote, or the whole value of the header if the remote declares no template. Stored encrypted, and never returned. */
+  /** The token or key to send in the header of the remote, or the whole value of the header if the remote declares no template. */
   value?: string | null;
-  /** The client secret for the type `oauth`. Stored encrypted, and never returned. */
+  /** The client secret for the type `oauth`. */
   client_secret?: string | null;
   header?: string | null;
   token_url?: string | null;
@@ -2013,7 +1917,7 @@ export type JsonSchemaCheck = {
   path?: string;
   /** JSON Schema 2020-12. */
   schema: { [key: string]: unknown; } | boolean;
-  /** First parses the value, which must be a text, as JSON. Fails if it is not JSON (default: `false`). */
+  /** First parses the value, which must be a text, as JSON. */
   parse_json?: boolean;
 };
 export type Jwks = { keys: ({ [key: string]: unknown; })[]; };
@@ -2028,10 +1932,6 @@ export type KeptGate = {
   /** Who made the check. */
   created_by: string;
 };
-export type KeptGatePage = {
-  items: KeptGate[];
-  page: PageMeta;
-};
 export type KeyAllow = {
   /** Includes the areas that the other members imply. */
   areas: ("read" | "telemetry" | "models" | "apis" | "tools" | "scores")[];
@@ -2045,13 +1945,13 @@ export type KeyAllow = {
 export type KeyAllowBody = {
   /** `read` (GET, and POSTs that search), `telemetry` (send traces, logs and metrics), `models` (call models), `apis` (call registered APIs), `tools` (run tools of MCP servers) or `scores` (record scores). */
   areas?: ("read" | "telemetry" | "models" | "apis" | "tools" | "scores")[] | null;
-  /** Models in the account's workspaces, by name or id. Includes the area `models`; without it, that area allows all models. */
+  /** Models in the account's workspaces, by name or id. */
   models?: string[] | null;
-  /** Registered APIs in the account's workspaces, by name or id. Includes the area `apis`; without it, that area allows all APIs. */
+  /** Registered APIs in the account's workspaces, by name or id. */
   apis?: string[] | null;
-  /** Tools of MCP servers in the account's workspaces, as `<server>/<tool>`, with the name or id of the server. Includes the area `tools`; without it, that area allows all tools. */
+  /** Tools of MCP servers in the account's workspaces, as `<server>/<tool>`, with the name or id of the server. */
   tools?: string[] | null;
-  /** An agent in the account's workspaces. Includes the area `tools`, limited to the tools that the agent declares when it is called. */
+  /** An agent in the account's workspaces. */
   agent_id?: string | null;
 };
 export type KeyModel = {
@@ -2069,7 +1969,7 @@ export type LevenshteinCheck = {
   value?: unknown;
   expected_path?: string;
   case_sensitive?: boolean;
-  /** Lowest similarity that passes. Without it, only equal texts pass, and `mean` counts the similarity. */
+  /** Lowest similarity that passes. */
   threshold?: number;
 };
 export type ListedModel = {
@@ -2078,14 +1978,14 @@ export type ListedModel = {
   created: number;
   /** The kind of the first target's provider. */
   owned_by: "openai" | "anthropic";
-  /** The name of the model. Clients send it as `model`. */
+  /** The name of the model. */
   id: string;
 };
 /** A scorer of kind `llm_judge`: a question to a language model. */
 export type LlmDefinition = {
   /** Default: `llm`. */
   backend?: "llm" | null;
-  /** A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535); unknown variables are rejected. A session or trace is inserted as a transcript, and delimiters around inserted values mark them as data. */
+  /** A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535); unknown variables are rejected. */
   prompt: string;
   output: OutputOfHumanDefinition;
   model?: string | null;
@@ -2120,21 +2020,17 @@ export type LogRecord = {
   span_id: string | null;
   service_name: string | null;
 };
-export type LogRecordPage = {
-  items: LogRecord[];
-  page: PageMeta;
-};
 export type MaskingRule = {
   /** A kind of values that the service knows: e-mail addresses, phone numbers, card numbers, or secrets such as API keys. */
   builtin?: "email" | "phone" | "card" | "api_key" | null;
-  /** Names of members or attributes, such as `input` or `gen_ai.input.messages`. The rule then applies only to these and to everything in them. */
+  /** Names of members or attributes, such as `input` or `gen_ai.input.messages`. */
   fields?: string[] | null;
-  /** A regular expression without lookaround and backreferences, so that matching takes linear time. It must not match an empty text. */
+  /** A regular expression without lookaround and backreferences, so that matching takes linear time. */
   pattern?: string | null;
-  /** Replaces each match, taken literally. Default: `[email]`, `[phone]`, `[card]`, `[api_key]`, or `[masked]` for a pattern. */
+  /** Replaces each match, taken literally. */
   replacement?: string | null;
 };
-/** Passes if the trace cost at most `max` US dollars. An error if part of its cost is unknown. */
+/** Passes if the trace cost at most `max` US dollars. */
 export type MaxCostCheck = {
   type: "max_cost_usd";
   name?: string;
@@ -2154,10 +2050,10 @@ export type MaxStepsCheck = {
   name?: string;
   negate?: boolean;
   max: number;
-  /** Counts only model calls, or only tool calls. Without `count`, counts both, or all spans of a trace that has neither. */
+  /** Counts only model calls, or only tool calls. */
   count?: "model" | "tool";
 };
-/** A protocol error. Errors of tools are results with `isError`. */
+/** A protocol error. */
 export type McpError = {
   jsonrpc: "2.0";
   id: string | number | null;
@@ -2167,7 +2063,7 @@ export type McpError = {
   data?: unknown;
 };
 };
-/** A message of the Model Context Protocol. A notification has no `id` and gets no response. In revision 2026-07-28, `params._meta` names the revision and the client. */
+/** A message of the Model Context Protocol. */
 export type McpRequest = {
   jsonrpc: "2.0";
   id?: string | number;
@@ -2185,17 +2081,17 @@ export type Me = {
   organization: MeOrg | null;
   /** Roles in the organization, without roles that another role implies. */
   roles: ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
-  /** What the API key allows, or the key that the token was exchanged for. Null for no limits other than the roles. */
+  /** What the API key allows, or the key that the token was exchanged for. */
   allow: KeyAllow | null;
   principal: MePrincipal;
-  /** Workspaces that are not archived, by name, at most 500. `GET /registry/v1/workspaces` lists all. */
+  /** Workspaces that are not archived, by name, at most 500. */
   workspaces: MeWorkspace[];
   credential: MeCredential;
 };
 export type MeCredential = {
   kind: "token" | "api_key";
   issuer: string | null;
-  /** The id of the token. Use it to revoke the token. */
+  /** The id of the token. */
   jti: string | null;
   key_id: string | null;
   expires_at: string | null;
@@ -2222,7 +2118,7 @@ export type Measure = {
   units: number;
   /** Null if the measure is undefined, for example kappa and alpha without any variation. */
   value: number | null;
-  /** 95% confidence interval, by bootstrap over units (BCa). Null for fewer than two units. */
+  /** 95% confidence interval, by bootstrap over units (BCa). */
   confidence_interval: Interval | null;
 };
 export type MeasureComparison = {
@@ -2253,12 +2149,8 @@ export type Member = {
   updated_at: string;
   created_by: string;
 };
-export type MemberPage = {
-  items: Member[];
-  page: PageMeta;
-};
 export type Message = {
-  /** The position in the session, from 1. Deleted messages leave gaps. */
+  /** The position in the session, from 1. */
   ordinal: number;
   role: "user" | "assistant" | "system" | "tool";
   content: unknown;
@@ -2276,10 +2168,6 @@ export type Message = {
   updated_at: string;
   created_by: string;
 };
-export type MessagePage = {
-  items: Message[];
-  page: PageMeta;
-};
 export type MetricPoint = {
   attributes: { [key: string]: unknown; };
   flags: number;
@@ -2288,7 +2176,7 @@ export type MetricPoint = {
   type: "gauge" | "sum" | "histogram" | "exponential_histogram" | "summary";
   /** Null for gauges and summaries. */
   temporality: "unspecified" | "delta" | "cumulative" | null;
-  /** A number for a gauge or a sum; for other types, an object with members named as in OpenTelemetry: `count`, `sum`, `min`, `max`, `bucket_counts`, `explicit_bounds`, `scale`, `zero_count`, `zero_threshold`, `positive`, `negative`, `quantiles`. Null if no value was recorded; a number that a double cannot represent is a string, also in the object. */
+  /** A number for a gauge or a sum; for other types, an object with members named as in OpenTelemetry: `count`, `sum`, `min`, `max`, `bucket_counts`, `explicit_bounds`, `scale`, `zero_count`, `zero_threshold`, `positive`, `negative`, `quantiles`. */
   value: unknown;
   exemplars: Exemplar[];
   /** Metadata of the metric. */
@@ -2304,10 +2192,6 @@ export type MetricPoint = {
   /** Start of the measured period; null if the sender sent none. */
   started_at: string | null;
   service_name: string | null;
-};
-export type MetricPointPage = {
-  items: MetricPoint[];
-  page: PageMeta;
 };
 export type Model = ListedModel & {
   generation: number;
@@ -2364,10 +2248,6 @@ export type ModelProvider = {
   created_by: string;
   archived_at: string | null;
 };
-export type ModelProviderPage = {
-  items: ModelProvider[];
-  page: PageMeta;
-};
 export type ModelTarget = {
   weight?: number | null;
   max_input_tokens?: number | null;
@@ -2380,9 +2260,9 @@ export type ModelTargetView = {
   weight?: number | null;
   max_input_tokens?: number | null;
   max_output_tokens?: number | null;
-  /** `cooling_down` after three failures in a row, until the target answers. Calls then try all other targets first, and this one again every `cooldown_s`. */
+  /** `cooling_down` after three failures in a row, until the target answers. */
   state: "active" | "cooling_down";
-  /** When the target last failed. Null if it has not failed since the model and the provider were changed. */
+  /** When the target last failed. */
   last_error_at: string | null;
   /** True if the provider was deleted, else absent. */
   erased?: boolean;
@@ -2395,11 +2275,11 @@ export type ModelUsage = ModelUsageTotal & {
   day?: string;
   /** The name of the model. */
   model?: string | null;
-  /** The name of the service account, or the display name of the user. Null if unknown. */
+  /** The name of the service account, or the display name of the user. */
   principal?: string | null;
   /** Null for cached responses. */
   provider_id?: string | null;
-  /** The name of the model at the provider. Null for cached responses. */
+  /** The name of the model at the provider. */
   upstream_model?: string | null;
   workspace_id?: string;
   model_id?: string;
@@ -2429,7 +2309,7 @@ export type ModelUsageTotal = {
   cached_input_tokens: number;
   cache_write_tokens: number;
   cost_usd: number;
-  /** The part of `cost_usd` that is estimated. A call without a response counts the most that it can cost. */
+  /** The part of `cost_usd` that is estimated. */
   estimated_usd: number;
 };
 export type NewApiKey = ApiKey & {
@@ -2461,7 +2341,7 @@ export type NumericOutput = {
   /** Greater than `min`. */
   max: number;
 };
-/** Passes if a number, or a text that is a number, is from `min` to `max`. You can omit either bound. */
+/** Passes if a number, or a text that is a number, is from `min` to `max`. */
 export type NumericRangeCheck = {
   type: "numeric_range";
   name?: string;
@@ -2474,12 +2354,12 @@ export type NumericRangeCheck = {
 export type OauthServerAuth = {
   type: "oauth";
   value?: null;
-  /** The secret, which the type `oauth` requires. Stored encrypted, and never returned. */
+  /** The secret, which the type `oauth` requires. */
   client_secret: string;
   header?: null;
-  /** The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`, also for its query. Access tokens are requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707). */
+  /** The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`, also for its query. */
   token_url: string;
-  /** The client id of the type `oauth`. Required for this type, and allowed only there. */
+  /** The client id of the type `oauth`. */
   client_id: string;
   scope?: string | null;
 };
@@ -2496,16 +2376,12 @@ export type Org = {
   created_by: string;
   archived_at: string | null;
 };
-export type OrgPage = {
-  items: Org[];
-  page: PageMeta;
-};
 export type OutputOfHumanDefinition = ChoiceOutput | BooleanOutput | NumericOutput | QuestionsOutput;
 export type PackageComponent = {
   /** The directory in the package and the digest of its files, such as `skills/pdf-forms@sha256:…`. */
   key: string;
   source: ArtifactPin;
-  /** The first component that depends on this one. Null for the root. */
+  /** The first component that depends on this one. */
   parent_key?: string | null;
 };
 export type PackageManifest = {
@@ -2522,9 +2398,9 @@ export type PackageManifest = {
 export type PageMeta = {
   limit: number;
   offset: number;
-  /** Exact up to 100,000, null beyond and with `total=false`. Counted once, for the first page; pages read with a cursor repeat that count. */
+  /** Exact up to 100,000, null beyond and with `total=false`. */
   total: number | null;
-  /** Pass it as `cursor` to get the next page. Null on the last page. */
+  /** Pass it as `cursor` to get the next page. */
   next_cursor: string | null;
 };
 export type PassBound = {
@@ -2537,24 +2413,24 @@ export type PassBound = {
 };
 export type PassSummary = {
   k: number;
-  /** 95% confidence interval, by bootstrap over cases (BCa). Null for fewer than two cases. */
+  /** 95% confidence interval, by bootstrap over cases (BCa). */
   pass_at_k_interval: Interval | null;
-  /** 95% confidence interval, by bootstrap over cases (BCa). Null for fewer than two cases. */
+  /** 95% confidence interval, by bootstrap over cases (BCa). */
   pass_hat_k_interval: Interval | null;
   /** Number of cases in the estimates. */
   case_count: number;
   /** Number of cases that are left out because they have fewer trials, including expected cases without any result. */
   left_out_count: number;
-  /** The version of the scorer whose scores count. Null for scores that name no version. */
+  /** The version of the scorer whose scores count. */
   scorer_version: number | null;
   threshold: number;
-  /** Probability that at least one of `k` trials passes, as the mean over the cases. Null without such cases. */
+  /** Probability that at least one of `k` trials passes, as the mean over the cases. */
   pass_at_k: number | null;
-  /** Probability that all of `k` trials pass, as the mean over the cases. Null without such cases. */
+  /** Probability that all of `k` trials pass, as the mean over the cases. */
   pass_hat_k: number | null;
   /** Why there are no estimates although cases have enough trials: the scores have no single scale. */
   reason: string | null;
-  /** Whether the experiment has more than 10,000 results. Only the first 10,000 count. */
+  /** Whether the experiment has more than 10,000 results. */
   is_truncated: boolean;
 };
 export type PatchAgent = {
@@ -2581,7 +2457,7 @@ export type PatchAnnotationQueue = {
   name?: string;
   /** Immutable (422 for another value). */
   scorer_ids?: string[];
-  /** Replaces all assignees. Null: all annotators may work on the queue. */
+  /** Replaces all assignees. */
   assignees?: string[] | null;
   /** Immutable (422 for another value). */
   scores_per_item?: number;
@@ -2624,9 +2500,9 @@ export type PatchApi = {
 };
 export type PatchApiAuth = {
   type?: "none" | "bearer" | "header" | "basic" | "query";
-  /** A new secret; if absent, the current secret stays. Required (400) if the type, the name or the origin of the base URL changes, because a secret is never sent to a new origin or in a new way. */
+  /** A new secret; if absent, the current secret stays. */
   value?: string | null;
-  /** The name of the header (type `header`) or query parameter (type `query`) that carries `value`. Required for these types, and only allowed for them. */
+  /** The name of the header (type `header`) or query parameter (type `query`) that carries `value`. */
   name?: string | null;
 };
 export type PatchApp = {
@@ -2649,7 +2525,7 @@ export type PatchDataset = {
   input_schema?: { [key: string]: unknown; } | null;
   /** Applies to records written from now on. */
   expected_schema?: { [key: string]: unknown; } | null;
-  /** Promoted experiments: maps the name of an evaluation to the id of its completed experiment over this dataset. Merged into the current baselines; null removes a name. */
+  /** Promoted experiments: maps the name of an evaluation to the id of its completed experiment over this dataset. */
   baselines?: { [key: string]: string | null } | null;
   /** Must be the current workspace, because a dataset cannot be moved (422). */
   workspace_id?: string;
@@ -2707,7 +2583,7 @@ export type PatchGatewayKey = {
   tokens_per_minute?: number | null;
   /** A new name also renames the service account. */
   name?: string;
-  /** Immutable (422 for another value). To change the expiry, create another key. */
+  /** Immutable (422 for another value). */
   expires_at?: string | null;
   /** Must be the current workspace, because a key cannot be moved (422). */
   workspace_id?: string;
@@ -2743,7 +2619,7 @@ export type PatchModelProvider = {
   name?: string;
   /** Immutable (422 for another value). */
   kind?: "openai" | "anthropic";
-  /** A new key; if absent, the current key stays, and null removes it. Required (400) if the origin of the base URL changes, because a key is never sent to a new origin. */
+  /** A new key; if absent, the current key stays, and null removes it. */
   api_key?: string | null;
   headers?: { [key: string]: string | null } | null;
   /** Must be the current workspace, because a provider cannot be moved (422). */
@@ -2805,45 +2681,45 @@ export type PatchRepo = {
 };
 export type PatchResult = {
   scores?: Scores;
-  /** Replaces all tags. Null removes them. */
+  /** Replaces all tags. */
   tags?: string[] | null;
   metadata?: { [key: string]: unknown; } | null;
   /** The version of the result that the scores were computed for. 409 if the result has been replaced since. */
   version?: number;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   result_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   experiment_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   workspace_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   case_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   input?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   expected?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   output?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   error?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   dataset_record_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   trace_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   session_id?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   duration_ms?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   trial_group?: unknown;
-  /** Immutable (422 for another value). To change it, send the result again with `on_conflict`. */
+  /** Immutable (422 for another value). */
   trial_index?: unknown;
 };
 export type PatchScorer = {
   /** Immutable (422 for another value). */
   scorer_kind?: "code" | "llm_judge" | "human";
   grain?: "trace" | "session";
-  /** The complete new definition, which depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. Unknown members are rejected. */
+  /** The complete new definition, which depends on the kind: a script or checks for `code`, a question to a language model or a classifier for `llm_judge`, and a question to people for `human`. */
   definition?: ScriptDefinition | ChecksDefinition | LlmDefinition | ClassifierDefinition | HumanDefinition;
   tags?: string[] | null;
   metadata?: { [key: string]: unknown; } | null;
@@ -2859,9 +2735,9 @@ export type PatchScoringRule = {
   /** Replaces all filters; null removes them. */
   filters?: RuleFilter[] | null;
   grain?: "trace" | "session";
-  /** Seconds without a new span after which a trace (60 by default) or a whole session (900 by default) counts as complete. Null restores the default. */
+  /** Seconds without a new span after which a trace (60 by default) or a whole session (900 by default) counts as complete. */
   quiet_seconds?: number | null;
-  /** Null removes the limit. A change ends a pause, but skipped traces remain skipped. */
+  /** Null removes the limit. */
   max_cost_usd_per_day?: number | null;
   /** `even` spends the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, to within half a target, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive. */
   pace?: "even" | "greedy" | null;
@@ -2878,13 +2754,13 @@ export type PatchServer = {
   description?: string | null;
   name?: string;
   transport?: "streamable_http" | "sse";
-  /** Replaces the tools; null removes them. Returns 409 once the server has listed its tools itself. */
+  /** Replaces the tools; null removes them. */
   tools?: DeclaredTool[] | null;
   /** Must be the current workspace, because a server cannot be moved (422). */
   workspace_id?: string;
   /** Immutable (422 for another value). */
   server_id?: string;
-  /** A new URL. A placeholder such as `{query}` keeps the stored part of the query, except for a new origin (400), because secrets are never sent to a new origin. */
+  /** A new URL. */
   url?: string;
   /** Null means the type `none`. */
   auth?: PatchServerAuth | null;
@@ -2893,9 +2769,9 @@ export type PatchServer = {
 };
 export type PatchServerAuth = {
   type?: "none" | "bearer" | "header" | "oauth";
-  /** A new secret; if omitted, the current one stays. Required (400) if the type, the header or the origin of the URL changes, because secrets are never sent to a new origin or in a new way. */
+  /** A new secret; if omitted, the current one stays. */
   value?: string | null;
-  /** A new secret; if omitted, the current one stays. Required (400) if the type, the client id, or the origin of the token URL or of the URL changes, because secrets are never sent to a new origin or for another client. */
+  /** A new secret; if omitted, the current one stays. */
   client_secret?: string | null;
   header?: string | null;
   token_url?: string | null;
@@ -2911,17 +2787,17 @@ export type PatchServiceAccount = {
   status?: "active" | "suspended";
   /** Immutable (422 for another value). */
   service_account_id?: string;
-  /** Replaces the current list; `["*"]` means every workspace. You can only grant workspaces that you can access. */
+  /** Replaces the current list; `["*"]` means every workspace. */
   workspace_ids?: string[] | null;
 };
 export type PatchSession = {
   metadata?: { [key: string]: unknown; } | null;
   title?: string | null;
-  /** Only an `active` session accepts messages. You can set a session back to `active`. */
+  /** Only an `active` session accepts messages. */
   session_status?: "active" | "completed" | "failed";
   /** Must be the current workspace, because a session cannot be moved (422). */
   workspace_id?: string;
-  /** Immutable (422 for another value). The same applies to `agent_id` and `prompt`. */
+  /** Immutable (422 for another value). */
   session_id?: string;
   agent_id?: string;
   prompt?: string;
@@ -2932,7 +2808,7 @@ export type PatchSkill = {
   compatibility?: string | null;
   allowed_tools?: string[] | null;
   instructions?: string;
-  /** Merged into the current metadata, and written to the YAML of SKILL.md. Null clears it. */
+  /** Merged into the current metadata, and written to the YAML of SKILL.md. */
   metadata?: { [key: string]: unknown; } | null;
   /** Must be the current workspace, because a skill cannot be moved (422). */
   workspace_id?: string;
@@ -2955,7 +2831,7 @@ export type PatchWorkspace = {
   metadata?: { [key: string]: unknown; } | null;
   description?: string | null;
   name?: string;
-  /** Replaces all rules. Null and `[]` turn masking off. */
+  /** Replaces all rules. */
   masking?: MaskingRule[] | null;
   /** Immutable (422 for another value). */
   workspace_id?: string;
@@ -2968,7 +2844,7 @@ export type PersonAgreement = {
   created_by: string;
   /** Distinguishes the people behind one account. */
   author: string | null;
-  /** Cohen's kappa of the person and the other scorer. Null if it is undefined. */
+  /** Cohen's kappa of the person and the other scorer. */
   cohens_kappa: number | null;
 };
 export type PlannedChange = {
@@ -2980,7 +2856,7 @@ export type PlannedChange = {
 };
 export type PlannedResource = {
   kind: "file" | "api" | "mcp_server" | "skill" | "agent";
-  /** For a new resource, the members of its declaration; for an existing one, the members that differ. Empty in `archive`. */
+  /** For a new resource, the members of its declaration; for an existing one, the members that differ. */
   changes: PlannedChange[];
   /** The name in the declaration. */
   name: string;
@@ -3007,7 +2883,7 @@ export type ProtectedResource = {
 };
 export type PublishedArtifact = {
   kind: Kind;
-  /** A resource in the workspace. It must not be archived. */
+  /** A resource in the workspace. */
   artifact_id: string;
   /** Defaults to the newest version. */
   version_id?: string | null;
@@ -3026,15 +2902,15 @@ export type PublisherItemPolicy = {
   can_acquire: boolean;
 };
 export type PutLabel = {
-  /** The number of a version, another label of the resource, or `latest`. Stored as a number. */
+  /** The number of a version, another label of the resource, or `latest`. */
   version_ordinal: number | string;
 };
 export type PutMember = {
-  /** At least one role; replaces the current roles. You can only grant or revoke roles that you hold in the workspace. */
+  /** At least one role; replaces the current roles. */
   roles: ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
 };
 export type PutModelBudget = {
-  /** Maximum cost of all model calls in the workspace per month (UTC), in US dollars. Null removes the budget. */
+  /** Maximum cost of all model calls in the workspace per month (UTC), in US dollars. */
   monthly_budget_usd: number | null;
 };
 export type QueryApiAuth = {
@@ -3044,12 +2920,12 @@ export type QueryApiAuth = {
 };
 /** One of several questions. */
 export type Question = {
-  /** Unique among the questions. Names the answer in `answers`. */
+  /** Unique among the questions. */
   key: string;
   question: string;
   output: ChoiceOutput | BooleanOutput | NumericOutput;
 };
-/** Several questions, each with its own output. The score is the mean of their scores. */
+/** Several questions, each with its own output. */
 export type QuestionsOutput = {
   type: "questions";
   questions: Question[];
@@ -3057,7 +2933,7 @@ export type QuestionsOutput = {
 export type QueueAgreement = {
   queue_id: string;
   scorers: QueueScorerAgreement[];
-  /** Whether the queue has more than 100,000 scores. Only the scores of its first items are then measured. */
+  /** Whether the queue has more than 100,000 scores. */
   is_truncated: boolean;
 };
 export type QueueProgress = {
@@ -3066,7 +2942,7 @@ export type QueueProgress = {
   completed_count: number;
   /** Items that someone currently has a claim on. */
   in_progress_count: number;
-  /** Items that someone has skipped and that are neither completed nor claimed now. They wait for another person. */
+  /** Items that someone has skipped and that are neither completed nor claimed now. */
   skipped_count: number;
 };
 export type QueueScorer = {
@@ -3081,13 +2957,13 @@ export type QueueScorer = {
 };
 export type QueueScorerAgreement = {
   scorer_version: number;
-  /** Number of items that at least two people have scored. Only these are measured. */
+  /** Number of items that at least two people have scored. */
   units: number;
   /** Number of these items on which no answer has a majority of the people. 0 without categories. */
   tie_count: number;
   scorer_id: string;
   name: string;
-  /** Share of pairs of people who agree, averaged over the items. This and the nominal alpha are null if there are no such items, or if the scores have more than 20 distinct values and therefore no categories. */
+  /** Share of pairs of people who agree, averaged over the items. */
   observed_agreement: Measure | null;
   /** Krippendorff's alpha for categories: labels, else scores. */
   krippendorffs_alpha_nominal: Measure | null;
@@ -3096,13 +2972,13 @@ export type QueueScorerAgreement = {
 export type QueueScorerVersion = {
   scorer_version: number;
   scorer_id: string;
-  /** Whether the scorer was deleted. Nobody can then work on the queue. */
+  /** Whether the scorer was deleted. */
   erased: boolean;
 };
 export type QueuedRun = {
   concurrency: number;
   grain: "trace" | "session";
-  /** Always `queued`. Read the run for its progress. */
+  /** Always `queued`. */
   run_status: "queued" | "running" | "succeeded" | "failed";
   scorer_version: number;
   /** Number of targets. 0 if nothing matches. */
@@ -3147,10 +3023,6 @@ export type RecordImport = {
   /** Records that were skipped because another record that is not archived has their `external_id`. */
   skipped_count: number;
 };
-export type RecordPage = {
-  items: DatasetRecord[];
-  page: PageMeta;
-};
 export type RecordVersion = {
   version: number;
   input: unknown;
@@ -3169,20 +3041,16 @@ export type RecordVersion = {
   created_at: string;
   created_by: string;
 };
-export type RecordVersionPage = {
-  items: RecordVersion[];
-  page: PageMeta;
-};
 export type RecordsFromTraces = {
-  /** 1 to 100 stored traces. Each becomes one record, in this order. */
+  /** 1 to 100 stored traces. */
   trace_ids?: string[] | null;
   /** Selects the traces that meet all of these conditions, newest first. */
   filters?: RuleFilter[] | null;
   since?: string | null;
   until?: string | null;
-  /** Takes only the newest traces of the selection, at most 100. Without it, a selection of more than 100 traces returns 422. */
+  /** Takes only the newest traces of the selection, at most 100. */
   limit?: number | null;
-  /** `output` takes the output of the trace as the expected answer. If null or absent, the record has no expected answer. */
+  /** `output` takes the output of the trace as the expected answer. */
   expected?: "output" | null;
   /** Tags of every record. */
   tags?: string[] | null;
@@ -3191,7 +3059,7 @@ export type RecordsFromTraces = {
   workspace_id?: string;
 };
 export type RecordsFromTracesResponse = { items: RecordFromTrace[]; };
-/** Passes if the pattern matches anywhere in the text. A value that is not a string is matched as JSON. */
+/** Passes if the pattern matches anywhere in the text. */
 export type RegexCheck = {
   type: "regex";
   name?: string;
@@ -3210,7 +3078,7 @@ export type RegistryEntryMeta = { 'io.modelcontextprotocol.registry/official': R
 export type RegistryHeader = {
   variables?: { [key: string]: RegistryInput };
   name: string;
-  /** A template with variables in braces. Never contains a secret. */
+  /** A template with variables in braces. */
   value?: string;
   description?: string;
   isRequired: boolean;
@@ -3254,10 +3122,10 @@ export type RegistryRepository = {
 };
 export type RegistryServer = {
   $schema: string;
-  /** The reversed host name of the service and the id of the server, such as `com.example.registry/mcps_…`. Changes only if the host of `PUBLIC_URL` changes, not when the server is renamed. */
+  /** The reversed host name of the service and the id of the server, such as `com.example.registry/mcps_…`. */
   name: string;
   title: string;
-  /** The description, cut to 100 characters with `…`. The name if there is no description. */
+  /** The description, cut to 100 characters with `…`. */
   description: string;
   /** `1.0.` followed by the number of the version. */
   version: string;
@@ -3290,10 +3158,6 @@ export type Repo = {
   updated_at: string;
   created_by: string;
   archived_at: string | null;
-};
-export type RepoPage = {
-  items: Repo[];
-  page: PageMeta;
 };
 export type Result = {
   input: unknown;
@@ -3339,10 +3203,6 @@ export type ResultFields = {
   duration_ms?: number | null;
   trial_group?: string | null;
 };
-export type ResultPage = {
-  items: Result[];
-  page: PageMeta;
-};
 export type Retention = {
   /** Days after the day on which a trace arrived. */
   traces_days?: number | null;
@@ -3350,7 +3210,7 @@ export type Retention = {
   logs_days?: number | null;
   /** Days after the day on which a data point arrived. */
   metrics_days?: number | null;
-  /** Days after the creation of a score of a trace or a session. Scores of results are kept. */
+  /** Days after the creation of a score of a trace or a session. */
   scores_days?: number | null;
   /** Days after the last change of a session with an agent, such as a message. */
   sessions_days?: number | null;
@@ -3358,36 +3218,36 @@ export type Retention = {
 export type ReviewStoreItem = {
   /** Default: `true`. */
   is_reviewed?: boolean;
-  /** The release that was reviewed. Returns 409 if it is not the newest one. */
+  /** The release that was reviewed. */
   release_id?: string;
 };
 export type ReviewedToolVersion = ComparedToolVersion & {
-  /** Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not visible; emojis contain some of them too. To see the hidden characters of the first version, compare it with itself. */
+  /** Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not visible; emojis contain some of them too. */
   hidden_characters: HiddenCharacters[];
 };
 export type RevokeToken = {
-  /** When the token expires; used only with the `jti` of a token from another issuer. The revocation is stored until then, or forever if you omit this member. */
+  /** When the token expires; used only with the `jti` of a token from another issuer. */
   expires_at?: string | null;
   token?: string;
-  /** The id of a token of the organization. Requires the role `admin` in the whole organization, unless you send the request with that token. */
+  /** The id of a token of the organization. */
   jti?: string;
-  /** The issuer of the token with this `jti`. Defaults to this service. */
+  /** The issuer of the token with this `jti`. */
   issuer?: string;
 };
 export type RevokedToken = {
   issuer: string;
   jti: string;
-  /** The time until which the revocation is stored. Null means forever. */
+  /** The time until which the revocation is stored. */
   expires_at: string | null;
 };
 export type Roles = ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
-/** Replaces the current roles. You can only grant or revoke roles that you hold. */
+/** Replaces the current roles. */
 export type RolesOfPatchServiceAccount = ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[] | null;
 export type RuleFilter = {
   field: "root_name" | "service_name" | "agent_version" | "model" | "status" | "session_id" | "user_id" | "environment" | "tag" | "prompt_name" | "prompt_version" | "duration_ms" | "input_tokens" | "output_tokens" | "total_tokens" | "cost_usd" | "span_count" | "error_count";
   /** `gte` and `lte` apply only to measures. */
   op: "eq" | "in" | "gte" | "lte";
-  /** A string, or a number for a measure; for `in`, a list of 1 to 100 values. Null matches traces without a value. */
+  /** A string, or a number for a measure; for `in`, a list of 1 to 100 values. */
   value: unknown;
 };
 export type SampleSpread = {
@@ -3438,7 +3298,7 @@ export type Score = {
   score_run_id: string | null;
   /** For a score by a judge: its model, as the provider answered it. */
   model: string | null;
-  /** For a score by a judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. Scores with different digests were given by different judges. */
+  /** For a score by a judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. */
   judge_digest: string | null;
   /** Whether a hosted scorer saw only a part of a transcript, because the trace or session was too large. */
   is_truncated: boolean;
@@ -3446,7 +3306,7 @@ export type Score = {
   supersedes_score_id: string | null;
   /** The score that supersedes this one. */
   superseded_by_score_id: string | null;
-  /** When it was superseded, or the scored result was replaced; null if neither has happened. A hosted score also supersedes the client's scores of its name and result. */
+  /** When it was superseded, or the scored result was replaced; null if neither has happened. */
   superseded_at: string | null;
   created_at: string;
   /** When it was superseded, else when it was created. */
@@ -3468,9 +3328,9 @@ export type ScoreBatch = {
   failure_code: FailureCode;
   /** Always null, because it cannot be archived. */
   archived_at: null;
-  /** `queued` until its first run starts, then `running`, then `succeeded` or `failed`. A batch succeeds if at least one of its runs does, and it is neither cancelled nor over its cost limit. */
+  /** `queued` until its first run starts, then `running`, then `succeeded` or `failed`. */
   batch_status: "queued" | "running" | "succeeded" | "failed";
-  /** Number of runs started so far, each over up to 100 targets. `GET /eval/v1/score-runs?score_batch_id=` lists them. */
+  /** Number of runs started so far, each over up to 100 targets. */
   run_count: number;
   score_batch_id: string;
   workspace_id: string;
@@ -3489,10 +3349,6 @@ export type ScoreBatch = {
   updated_at: string;
   created_by: string;
 };
-export type ScoreBatchPage = {
-  items: ScoreBatch[];
-  page: PageMeta;
-};
 export type ScoreBatches = { score_batches: ScoreBatch[]; };
 export type ScoreDetail = {
   metadata?: unknown;
@@ -3503,11 +3359,11 @@ export type ScoreDetail = {
   scorer_id?: string;
 };
 export type ScoreExperiment = {
-  /** 1 to 20 scorers, each by its id or name. A scorer that is named twice is ordered once. */
+  /** 1 to 20 scorers, each by its id or name. */
   scorers: string[];
-  /** Number of results scored at a time in each run, at most 32; 0 means the default of 4. Workers may allow fewer (default: `4`). */
+  /** Number of results scored at a time in each run, at most 32; 0 means the default of 4. */
   concurrency?: number | null;
-  /** Limit for the cost of all batches together, in US dollars; with a limit, the batches run one after the other. At the limit, open batches fail with `budget_exceeded`; requests in progress are finished, so up to `concurrency` may exceed it. */
+  /** Limit for the cost of all batches together, in US dollars; with a limit, the batches run one after the other. */
   max_cost_usd?: number | null;
   workspace_id?: string;
   /** Skips results that this version of the scorer has scored, or that are in one of its open runs or batches. */
@@ -3518,12 +3374,8 @@ export type ScoreItem = {
   author?: string | null;
   workspace_id?: string;
 };
-export type ScorePage = {
-  items: Score[];
-  page: PageMeta;
-};
 export type ScoreRange = {
-  /** The scorer's name in the summary. Only the first 1,000 scorers of a summary are searched. */
+  /** The scorer's name in the summary. */
   scorer: string;
   gte?: number;
   lte?: number;
@@ -3538,10 +3390,6 @@ export type ScoreResult = ScoringResult & {
   score_run_id: string;
   scorer_id: string;
   created_at: string;
-};
-export type ScoreResultPage = {
-  items: ScoreResult[];
-  page: PageMeta;
 };
 export type ScoreRun = {
   scorer_version: number;
@@ -3581,10 +3429,6 @@ export type ScoreRun = {
   updated_at: string;
   created_by: string;
 };
-export type ScoreRunPage = {
-  items: ScoreRun[];
-  page: PageMeta;
-};
 export type ScoreStats = {
   /** One row for each group, in the order of the group's values, null last. */
   rows: ScoreStatsRow[];
@@ -3607,13 +3451,13 @@ export type ScoreStatsQuery = {
   since?: string;
   /** Scores recorded before this time (RFC 3339). */
   until?: string;
-  /** `hour` and `day` (UTC) are those of recording, `tag` is a tag of the result, and the others belong to the trace. A score counts in each of its tags, and in each model of its trace, because it is about the whole trace. */
+  /** `hour` and `day` (UTC) are those of recording, `tag` is a tag of the result, and the others belong to the trace. */
   group_by?: ("scorer" | "version" | "source" | "label" | "day" | "tag" | "model" | "service" | "agent_version" | "user_id" | "environment" | "prompt_name" | "prompt_version" | "hour" | "trace_day")[] | null;
-  /** Scores of traces that started at this time or later (RFC 3339). Sessions have no start time. */
+  /** Scores of traces that started at this time or later (RFC 3339). */
   trace_since?: string;
   /** Scores of traces that started before this time (RFC 3339). */
   trace_until?: string;
-  /** The lowest score that counts as passed. Defaults to 0.5 (default: `0.5`). */
+  /** The lowest score that counts as passed. */
   pass_score?: number | null;
   workspace_id?: string;
   /** Scores by any version of this scorer. */
@@ -3641,14 +3485,14 @@ export type ScoreStatsQuery = {
   created_by?: string;
 };
 export type ScoreStatsRow = {
-  /** One member for each item of `group_by`. Null for scores without a value. */
+  /** One member for each item of `group_by`. */
   group: { [key: string]: string | number | null };
   values: ScoreStatsValues;
 };
 export type ScoreStatsValues = {
   /** Number of scores that are not null. */
   count: number;
-  /** Number of scores without a number: a deliberate null, or only a label or a comment. The other members ignore them. */
+  /** Number of scores without a number: a deliberate null, or only a label or a comment. */
   null_count: number;
   /** Null, like the members below, without scores. */
   mean: number | null;
@@ -3681,7 +3525,7 @@ export type ScoredTrace = {
   masked_count: number;
   /** `error` if at least one span has an error. */
   status: "ok" | "error";
-  /** The newest 100 current scores of the trace, newest first. Includes scores of results that reference the trace, under scorer names that no score of the trace itself has. */
+  /** The newest 100 current scores of the trace, newest first. */
   scores: TraceScore[];
   /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
   agent_version: string | null;
@@ -3703,10 +3547,6 @@ export type ScoredTrace = {
   /** The first 200 characters of the output. */
   output_preview: string | null;
 };
-export type ScoredTracePage = {
-  items: ScoredTrace[];
-  page: PageMeta;
-};
 export type Scorer = ScorerVersion & {
   metadata: { [key: string]: unknown; };
   name: string;
@@ -3714,7 +3554,7 @@ export type Scorer = ScorerVersion & {
   tags: string[];
   updated_at: string;
   archived_at: string | null;
-  /** The store item and release that the scorer is a copy of. Null for a scorer that was not acquired from the store. */
+  /** The store item and release that the scorer is a copy of. */
   acquired_from: AcquiredFrom | null;
 };
 export type ScorerComparison = {
@@ -3728,11 +3568,11 @@ export type ScorerComparison = {
   unchanged: number;
   /** Number of cases whose score is null or absent on either side. */
   missing: number;
-  /** Number of cases with scores on both sides that different judges gave (`judge_digest`). They are left out. */
+  /** Number of cases with scores on both sides that different judges gave (`judge_digest`). */
   judge_changed_count: number;
-  /** Number of cases that have changed, as in `totals`. They count neither as improved, regressed or unchanged nor as missing. */
+  /** Number of cases that have changed, as in `totals`. */
   changed_case_count: number;
-  /** `improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. `not_comparable` if the scores or the cases cannot be compared: `reason` says why, and there is no difference. */
+  /** `improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. */
   verdict: "improved" | "regressed" | "inconclusive" | "not_comparable";
   scorer: string;
   candidate: ComparedMean;
@@ -3744,14 +3584,10 @@ export type ScorerComparison = {
   reason: string | null;
 };
 export type ScorerCoverage = {
-  /** Cases with a score. Each of the experiment's `trials` of a case needs a score or a deliberate null. */
+  /** Cases with a score. */
   scored_count: number;
-  /** Cases with a deliberate null. Results with an error do not count. */
+  /** Cases with a deliberate null. */
   null_count: number;
-};
-export type ScorerPage = {
-  items: Scorer[];
-  page: PageMeta;
 };
 export type ScorerReference = {
   scorer_version: number;
@@ -3772,10 +3608,6 @@ export type ScorerStarter = {
   /** An example that fails. */
   failing_example: StarterExample;
 };
-export type ScorerStarterPage = {
-  items: ScorerStarter[];
-  page: PageMeta;
-};
 export type ScorerVersion = {
   /** Rises only when `definition` or `grain` changes. */
   scorer_version: number;
@@ -3788,10 +3620,6 @@ export type ScorerVersion = {
   version_id: string;
   created_at: string;
   created_by: string;
-};
-export type ScorerVersionPage = {
-  items: ScorerVersion[];
-  page: PageMeta;
 };
 /** Maps each scorer name to a number, a boolean (1 or 0), null, or `{score, metadata?, comment?, label?, scorer_id?, scorer_version?}`. */
 export type Scores = { [key: string]: number | boolean | null | {
@@ -3810,11 +3638,11 @@ export type ScoringRequest = {
   since?: string | null;
   until?: string | null;
   cache?: boolean | null;
-  /** `score` queues a run, `test` scores up to 5 targets and returns the results, and `preview` returns, for up to 5 targets, what would be run or sent to the judge. `test` and `preview` store nothing (default: `score`). */
+  /** `score` queues a run, `test` scores up to 5 targets and returns the results, and `preview` returns, for up to 5 targets, what would be run or sent to the judge. */
   mode?: "score" | "preview" | "test" | null;
-  /** Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`. Without a limit, a larger selection is rejected (422). */
+  /** Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`. */
   limit?: number | null;
-  /** Limit for the cost of the judge, in US dollars; at the limit, the run fails with `budget_exceeded`, and targets that were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the limit. */
+  /** Limit for the cost of the judge, in US dollars; at the limit, the run fails with `budget_exceeded`, and targets that were not scored get an error. */
   max_cost_usd?: number | null;
   agent_ids?: string[] | null;
   experiment_id?: string | null;
@@ -3833,7 +3661,7 @@ export type ScoringResult = {
   preview_request?: unknown;
   trace_id?: string;
   session_id?: string;
-  /** The result that was scored. Absent if the target is a trace or a session. */
+  /** The result that was scored. */
   result_id?: string;
   /** The case of that result. */
   case_id?: string;
@@ -3843,11 +3671,11 @@ export type ScoringResult = {
   confidence?: number;
   reasoning?: string;
   backend?: string;
-  /** The model that answered, as its provider names it. If several models answered the samples, all of them. */
+  /** The model that answered, as its provider names it. */
   model?: string;
-  /** Identifies what judged: SHA-256, in hexadecimal, of the definition, the backend, and the provider's kind, base URL and model. Scores with different digests are not comparable. */
+  /** Identifies what judged: SHA-256, in hexadecimal, of the definition, the backend, and the provider's kind, base URL and model. */
   judge_digest?: string;
-  /** True if the scorer could not be shown all of the target. With a score, a transcript was cut, and with an `error`, the input, output or expected value was too large to be shown whole. */
+  /** True if the scorer could not be shown all of the target. */
   is_truncated?: boolean;
   /** Why the target has no score. */
   error?: string;
@@ -3865,7 +3693,7 @@ export type ScoringRule = {
   quiet_seconds: number;
   /** How the limit is spent over the day. */
   pace: "even" | "greedy";
-  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. Divide by `scored_count`, which counts the same runs, but not by `sent_count`. */
+  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. */
   spent_today_usd: number;
   /** Number of traces or sessions in the runs that the rule started today (UTC). */
   sent_count: number;
@@ -3873,11 +3701,11 @@ export type ScoringRule = {
   skipped_count: number;
   /** Number of sent traces or sessions that were scored without an error, in runs that have ended. */
   scored_count: number;
-  /** Number of traces or sessions processed. Each counts again whenever it becomes quiet again. */
+  /** Number of traces or sessions processed. */
   seen_count: number;
   /** Number of processed traces or sessions that match the filters and are sampled. */
   chosen_count: number;
-  /** Number of chosen traces or sessions in the runs that the rule started. The others were skipped because of `max_cost_usd_per_day`, already scored, or in a run. */
+  /** Number of chosen traces or sessions in the runs that the rule started. */
   ordered_count: number;
   rule_id: string;
   scorer_id: string;
@@ -3886,33 +3714,29 @@ export type ScoringRule = {
   enabled: boolean;
   /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
   max_cost_usd_per_day: number | null;
-  /** When the rule was created, or last enabled or restored. The rule ignores traces that arrived before. */
+  /** When the rule was created, or last enabled or restored. */
   enabled_at: string;
   /** Arrival time of the last trace that the rule processed; null before the first. */
   last_seen_at: string | null;
   /** When the rule last started a run. */
   last_run_at: string | null;
   last_score_run_id: string | null;
-  /** Why the rule is blocked; null if it is not blocked. Arriving traces wait until it continues. */
+  /** Why the rule is blocked; null if it is not blocked. */
   last_error: string | null;
   /** End of the current pause, after the rule reached `max_cost_usd_per_day`; null if the rule is not paused. */
   paused_until: string | null;
-  /** When the rule was last paused; null before the first pause. The rule skips and counts traces that arrive between then and the next midnight (UTC). */
+  /** When the rule was last paused; null before the first pause. */
   last_paused_at: string | null;
   created_at: string;
   updated_at: string;
   created_by: string;
   archived_at: string | null;
 };
-export type ScoringRulePage = {
-  items: ScoringRule[];
-  page: PageMeta;
-};
 /** A scorer of kind `code`, in JavaScript. */
 export type ScriptDefinition = {
   /** Default: `javascript`. */
   language?: "javascript";
-  /** Defines `score({ input, output, expected, metadata, trace, session })`. At most 256 KiB in UTF-8. */
+  /** Defines `score({ input, output, expected, metadata, trace, session })`. */
   source: string;
   /** Time limit of one run, in ms (default: `1000`). */
   timeout_ms?: number;
@@ -3922,15 +3746,15 @@ export type ScriptDefinition = {
 export type Search = {
   /** Search by keywords, by embeddings, or by both (default: `hybrid`). */
   mode?: "keyword" | "vector" | "hybrid";
-  /** Only resources of these types. Default: all types. */
+  /** Only resources of these types. */
   types?: ("app" | "agent" | "skill" | "mcp_server" | "tool" | "file" | "repo" | "api" | "store_item")[];
-  /** The vector to compare with, instead of the embedding of the query. It must have as many dimensions as the stored embeddings. */
+  /** The vector to compare with, instead of the embedding of the query. */
   vector?: number[];
-  /** Items per page. With 0, the response contains only the total (default: `50`). */
+  /** Items per page. */
   limit?: number;
   /** Items to skip (default: `0`). */
   offset?: number;
-  /** The words to search for, at most 32; each also matches as a prefix. Required in the modes `keyword` and `hybrid`, and in the mode `vector` unless you send `vector`. */
+  /** The words to search for, at most 32; each also matches as a prefix. */
   query?: string;
   /** Only resources of this workspace. */
   workspace_id?: string;
@@ -3949,7 +3773,7 @@ export type SearchItem = {
   name: string;
   description: string | null;
   workspace_id: string;
-  /** Higher is better, and comparable only within one response. In the mode `keyword`, 0 to 1, and below 0.5 if words are missing; in `vector`, the cosine; in `hybrid`, the sum of 1/(60 + rank). */
+  /** Higher is better, and comparable only within one response. */
   score: number;
   ranks: SearchRanks;
   /** A passage of the name, description or text as HTML, with matching words in `<mark>` and everything else escaped. */
@@ -3957,9 +3781,9 @@ export type SearchItem = {
 };
 export type SearchPage = {
   items: SearchItem[];
-  /** `total` is null if there are more hits than the search ranks. `next_cursor` is always null: use `offset`. */
+  /** `total` is null if there are more hits than the search ranks. */
   page: PageMeta;
-  /** True if the mode is `hybrid` and the query could not be embedded. The results then come from the keyword search only. */
+  /** True if the mode is `hybrid` and the query could not be embedded. */
   vector_unavailable: boolean;
 };
 export type SearchRanks = {
@@ -3998,15 +3822,15 @@ export type ServerAuthView = {
   type: "none" | "bearer" | "header" | "oauth";
   /** Null unless the type is `header`. */
   header: string | null;
-  /** With placeholders in its query, like `url`. Null unless the type is `oauth`. */
+  /** With placeholders in its query, like `url`. */
   token_url: string | null;
   /** Null unless the type is `oauth`. */
   client_id: string | null;
-  /** The requested scopes. Null if the type is not `oauth`, or if the token endpoint chooses the scopes. */
+  /** The requested scopes. */
   scope: string | null;
 };
 export type ServerCheck = {
-  /** The number of the check. Each server counts its own checks. */
+  /** The number of the check. */
   check_ordinal: number;
   /** `request` means that `test` or `refresh` was called. */
   trigger: "schedule" | "request";
@@ -4015,16 +3839,12 @@ export type ServerCheck = {
   error: ServerFailure | null;
   /** Null if the check failed, because a failed check does not change the tools. */
   tools: ToolCounts | null;
-  /** The first 20 listed tools that were left out. Null if the check failed. */
+  /** The first 20 listed tools that were left out. */
   skipped: SkippedTool[] | null;
   server_id: string;
   ok: boolean;
   checked_at: string;
   protocol_version: string | null;
-};
-export type ServerCheckPage = {
-  items: ServerCheck[];
-  page: PageMeta;
 };
 export type ServerFailure = {
   kind: "unreachable" | "timeout" | "unauthorized" | "tls" | "protocol" | "blocked_address";
@@ -4041,10 +3861,6 @@ export type ServerInfo = {
   name: string;
   version: string;
   title: string | null;
-};
-export type ServerPage = {
-  items: Server[];
-  page: PageMeta;
 };
 export type ServerTest = {
   server_info?: ServerInfo | null;
@@ -4069,10 +3885,6 @@ export type ServerVersion = {
   url: string;
   auth: ServerAuthView;
 };
-export type ServerVersionPage = {
-  items: ServerVersion[];
-  page: PageMeta;
-};
 export type ServiceAccount = {
   generation: number;
   status: "active" | "suspended";
@@ -4081,17 +3893,13 @@ export type ServiceAccount = {
   service_account_id: string;
   name: string;
   description: string | null;
-  /** The workspaces in which it holds its roles; `["*"]` means every workspace. Memberships can add others. */
+  /** The workspaces in which it holds its roles; `["*"]` means every workspace. */
   workspace_ids: string[];
   org_id: string;
   created_at: string;
   updated_at: string;
   created_by: string;
   archived_at: string | null;
-};
-export type ServiceAccountPage = {
-  items: ServiceAccount[];
-  page: PageMeta;
 };
 export type Session = {
   trace_count: number;
@@ -4101,7 +3909,7 @@ export type Session = {
   /** Sum over the traces that report input tokens; null if none does. */
   input_tokens: number | null;
   output_tokens: number | null;
-  /** Sum of the known costs of its traces, in US dollars. Null if no trace has a known cost. */
+  /** Sum of the known costs of its traces, in US dollars. */
   cost_usd: number | null;
   /** Traces with tokens whose cost is unknown, which `cost_usd` does not include. */
   unpriced_count: number;
@@ -4126,15 +3934,11 @@ export type Session = {
   models: string[];
   /** The first 100 services by name. */
   service_names: string[];
-  /** Whether the session has more than 10,000 traces. All members except the start times then cover only its last 10,000 traces. */
+  /** Whether the session has more than 10,000 traces. */
   is_truncated: boolean;
 };
-export type SessionPage = {
-  items: Session[];
-  page: PageMeta;
-};
 export type SetStoreAudience = {
-  /** The admitted organizations. Duplicates are stored once. */
+  /** The admitted organizations. */
   org_ids?: string[];
   /** Whether every organization is admitted. */
   is_public: boolean;
@@ -4147,17 +3951,13 @@ export type SigningKey = {
   name: string | null;
   /** The public key (Ed25519): the member `x` of its JWK (RFC 8037). */
   public_key: string;
-  /** Whether the organization signs with this key. It signs with the newest key that is not revoked. */
+  /** Whether the organization signs with this key. */
   is_current: boolean;
   revoked_at: string | null;
   archived_at: string | null;
   created_at: string;
   updated_at: string;
   created_by: string;
-};
-export type SigningKeyPage = {
-  items: SigningKey[];
-  page: PageMeta;
 };
 export type Skill = {
   generation: number;
@@ -4192,7 +3992,7 @@ export type SkillFile = {
   sha256: string;
 };
 export type SkillFileInput = {
-  /** The encoding of `content`. Defaults to `utf-8`. */
+  /** The encoding of `content`. */
   encoding?: "utf-8" | "base64" | null;
   /** The path relative to the directory of the skill, such as `scripts/build.py`. */
   path: string;
@@ -4212,10 +4012,6 @@ export type SkillIndexEntry = {
   digest: string;
   name: string;
   description: string;
-};
-export type SkillPage = {
-  items: Skill[];
-  page: PageMeta;
 };
 export type SkillVersion = {
   version_ordinal: number;
@@ -4243,13 +4039,9 @@ export type SkillVersionDetail = SkillVersion & {
   /** Sorted by path. */
   files: SkillFile[];
 };
-export type SkillVersionPage = {
-  items: SkillVersion[];
-  page: PageMeta;
-};
 export type SkipItem = {
   author?: string | null;
-  /** Why you skip the item. The list of items shows the reason. */
+  /** Why you skip the item. */
   reason: string;
   workspace_id?: string;
 };
@@ -4263,7 +4055,7 @@ export type SnapshotRecord = {
   version: number;
   dataset_record_id: string;
 };
-/** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+/** The member to sort by, in ascending order. */
 export type Sort = "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
 export type Span = {
   kind: KindOfSpan;
@@ -4309,13 +4101,9 @@ export type SpanLink = {
   trace_state: string;
 };
 export type SpanMetric = {
-  /** Tokens and cost count once where a call or a step repeats the calls below it. `count` counts spans, with the aggregation `count` or `sum`. */
+  /** Tokens and cost count once where a call or a step repeats the calls below it. */
   measure: "duration_ms" | "time_to_first_token_ms" | "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens" | "total_tokens" | "cost_usd" | "error_count" | "count";
   aggregation: Aggregation;
-};
-export type SpanPage = {
-  items: Span[];
-  page: PageMeta;
 };
 export type SpanResource = {
   attributes: { [key: string]: unknown; };
@@ -4332,11 +4120,11 @@ export type SpanScope = {
 export type SpanStatsQuery = {
   /** By default: count, p50 and p95 of the duration, and sums of tokens, cost and errors. */
   metrics?: SpanMetric[] | null;
-  /** Inclusive lower bound of the start of the trace (RFC 3339). Defaults to seven days before `until`. */
+  /** Inclusive lower bound of the start of the trace (RFC 3339). */
   since?: string;
-  /** Exclusive upper bound of the start of the trace (RFC 3339). Defaults to now, or to `since` if that is later. */
+  /** Exclusive upper bound of the start of the trace (RFC 3339). */
   until?: string;
-  /** Without groups, one row covers all spans. `model` is null for spans that are not the model's own calls; `user_id` and `environment` are those of the trace. */
+  /** Without groups, one row covers all spans. */
   group_by?: ("model" | "operation" | "tool_name" | "provider" | "agent_name" | "status" | "user_id" | "environment" | "hour" | "day")[] | null;
   filters?: SpanFilter[] | null;
   workspace_id?: string;
@@ -4346,9 +4134,9 @@ export type SpanStatus = {
   message: string | null;
 };
 export type SpanUsage = {
-  /** Up to a second old. Null without a quota, because spans are not counted then. */
+  /** Up to a second old. */
   used: number | null;
-  /** `TELEMETRY_QUOTA_SPANS_PER_DAY`. Null without a quota. */
+  /** `TELEMETRY_QUOTA_SPANS_PER_DAY`. */
   quota: number | null;
   /** The current day (UTC), such as `2026-03-01`. */
   day: string;
@@ -4356,7 +4144,7 @@ export type SpanUsage = {
   resets_at: string;
 };
 export type StarterExample = {
-  /** The answer of the judge, or the members of a person's score. Absent if the service computes the score itself. */
+  /** The answer of the judge, or the members of a person's score. */
   answer?: { [key: string]: unknown; };
   subject: StarterSubject;
   result: StarterResult;
@@ -4373,7 +4161,7 @@ export type StarterSubject = {
 export type StoreAudience = {
   /** Whether every organization is admitted. */
   is_public: boolean;
-  /** The admitted organizations. Readers other than the publisher see only their own organization here. */
+  /** The admitted organizations. */
   org_ids?: string[];
 };
 export type StoreItem = {
@@ -4407,27 +4195,13 @@ export type StoreItem = {
   topics?: string[];
   version_label?: string | null;
 };
-export type StoreItemsPage = {
-  items: StoreItem[];
-  page: StoreItemsPageMeta;
-};
-export type StoreItemsPageMeta = {
-  limit: number;
-  offset: number;
-  /** The number of items of the organization. */
-  total?: number | null;
-};
 export type StorePolicy = {
-  /** Increases with every change of the policy. Serves as the ETag of the policy. */
+  /** Increases with every change of the policy. */
   generation: number;
   audience: StoreAudience;
   is_listed: boolean;
   /** Whether the audience may acquire and download the item, as far as `actions` allow. */
   can_acquire: boolean;
-};
-export type StoreReleasePage = {
-  items: (CatalogueRelease & { created_by: string; })[];
-  page: PageMeta;
 };
 export type StoreSource = {
   kind: "release";
@@ -4440,7 +4214,7 @@ export type StoreSource = {
 };
 export type StoredApiAuth = {
   type: "none" | "bearer" | "header" | "basic" | "query";
-  /** Whether a secret is stored. An API that an app declares has no secret until you set one with PATCH. */
+  /** Whether a secret is stored. */
   has_value: boolean;
   name: string | null;
 };
@@ -4465,7 +4239,7 @@ export type StoredFile = {
   archived_at: string | null;
 };
 export type StoredServerAuth = ServerAuthView & {
-  /** Whether a secret of the type `bearer` or `header` is stored. A server that an app declares has no secret until you send one with PATCH. */
+  /** Whether a secret of the type `bearer` or `header` is stored. */
   has_value: boolean;
   /** Whether a client secret of the type `oauth` is stored. */
   has_client_secret: boolean;
@@ -4481,9 +4255,9 @@ export type SynchronousScores = {
 export type TargetPrice = {
   input_usd_per_million: number;
   output_usd_per_million: number;
-  /** For input that the provider read from its cache. Default: the price of input. */
+  /** For input that the provider read from its cache. */
   cached_input_usd_per_million?: number | null;
-  /** For input that the provider wrote to its cache. Default: the price of input. */
+  /** For input that the provider wrote to its cache. */
   cache_write_usd_per_million?: number | null;
 };
 export type TelemetrySpan = Span & {
@@ -4500,10 +4274,6 @@ export type TelemetrySpan = Span & {
   agent_name: string | null;
   tool_name: string | null;
 };
-export type TelemetrySpanPage = {
-  items: TelemetrySpan[];
-  page: PageMeta;
-};
 export type TelemetryTraceFilter = {
   op: "eq" | "in" | "gte" | "lte";
   value: unknown;
@@ -4519,11 +4289,11 @@ export type TelemetryTraceStats = {
 };
 export type TelemetryTraceStatsQuery = {
   metrics?: TraceMetric[] | null;
-  /** Inclusive lower bound of the start (RFC 3339). Defaults to seven days before `until`. */
+  /** Inclusive lower bound of the start (RFC 3339). */
   since?: string;
-  /** Exclusive upper bound of the start (RFC 3339). Defaults to now, or to `since` if that is later. */
+  /** Exclusive upper bound of the start (RFC 3339). */
   until?: string;
-  /** Without groups, one row covers all traces. Grouped by `model`, statistics are over the spans of each model, named as it answered. */
+  /** Without groups, one row covers all traces. */
   group_by?: ("model" | "root_name" | "status" | "service_name" | "agent_version" | "user_id" | "environment" | "tag" | "prompt_name" | "prompt_version" | "session_id" | "hour" | "day")[] | null;
   filters?: TelemetryTraceFilter[] | null;
   workspace_id?: string;
@@ -4535,15 +4305,15 @@ export type Token = {
   access_token: string;
 };
 export type TokenRequest = {
-  /** `client_credentials`. Optional with `api_key`. */
+  /** `client_credentials`. */
   grant_type?: string;
-  /** Optional. If sent, it must be the service account of the key (otherwise 401). */
+  /** Optional. */
   client_id?: string;
-  /** The API key. You can also send it as `api_key`, or as the password of HTTP Basic authentication. */
+  /** The API key. */
   client_secret?: string;
   /** The API key. */
   api_key?: string;
-  /** The URL at which the token will be used (RFC 8707). Ignored, because tokens are valid for the whole service. */
+  /** The URL at which the token will be used (RFC 8707). */
   resource?: string;
 };
 export type Tool = {
@@ -4566,14 +4336,14 @@ export type Tool = {
   created_by: string;
   archived_at: string | null;
 };
-/** Passes if each tool was called `min` to `max` times. Requires either `tool` or `tools`. */
+/** Passes if each tool was called `min` to `max` times. */
 export type ToolCalledCheck = {
   type: "tool_called";
   name?: string;
   negate?: boolean;
   /** One tool. */
   tool?: string;
-  /** Several tools. Each must have been called. */
+  /** Several tools. */
   tools?: string[];
   /** 1 by default, or 0 if `max` is 0. */
   min?: number;
@@ -4588,16 +4358,16 @@ export type ToolChange = {
   before?: string | null;
   after?: string | null;
   member: string;
-  /** The lines of a unified diff. Characters that people cannot see are escaped, such as `\u{200B}`. */
+  /** The lines of a unified diff. */
   diff?: string[];
-  /** At most 1,000 changes, with 1,048,576 characters of pointers and values together. A different order of members is not a change. */
+  /** At most 1,000 changes, with 1,048,576 characters of pointers and values together. */
   changes?: ToolJsonChange[];
-  /** Whether there are more changes. To see all of them, read both versions. */
+  /** Whether there are more changes. */
   is_truncated?: boolean;
 };
 export type ToolChanges = {
   unchanged_count: number;
-  /** Listed tools that are left out, for example because of an invalid `inputSchema`. Absent if there are none. */
+  /** Listed tools that are left out, for example because of an invalid `inputSchema`. */
   skipped?: SkippedTool[];
   /** New tools, and tools that reappeared. */
   added: string[];
@@ -4640,10 +4410,6 @@ export type ToolOrderCheck = {
   /** `subsequence` allows other calls in between, `exact` allows no other call (default: `subsequence`). */
   mode?: "subsequence" | "exact";
 };
-export type ToolPage = {
-  items: Tool[];
-  page: PageMeta;
-};
 export type ToolVersion = {
   input_schema: { [key: string]: unknown; };
   output_schema: { [key: string]: unknown; } | null;
@@ -4662,10 +4428,6 @@ export type ToolVersion = {
   digest: string;
   version_id: string;
 };
-export type ToolVersionPage = {
-  items: ToolVersion[];
-  page: PageMeta;
-};
 export type TraceCoverage = {
   /** Results of the experiment. */
   results: number;
@@ -4675,14 +4437,14 @@ export type TraceCoverage = {
   traces_found: number;
 };
 export type TraceDeletion = {
-  /** 1 to 1,000 traces. Unknown ones are remembered as deleted. */
+  /** 1 to 1,000 traces. */
   trace_ids?: string[] | null;
   /** Selects the traces that meet all of these conditions. */
   filters?: RuleFilter[] | null;
   since?: string | null;
   until?: string | null;
   workspace_id?: string;
-  /** Also deletes traces that an open scoring run, batch or annotation queue uses. Without it, they are counted as `traces_in_use`. */
+  /** Also deletes traces that an open scoring run, batch or annotation queue uses. */
   force?: boolean | null;
   /** Whether to only count what would be deleted. */
   dry_run?: boolean | null;
@@ -4704,7 +4466,7 @@ export type TraceFilter = {
   field: "model" | "root_name" | "status" | "service_name" | "agent_version" | "case_id" | "tag" | "user_id" | "environment" | "prompt_name" | "prompt_version" | "duration_ms" | "input_tokens" | "output_tokens" | "total_tokens" | "cost_usd" | "span_count" | "error_count" | "started_at";
 };
 export type TraceMetric = {
-  /** `total_tokens` is input plus output tokens. `count` counts traces, or grouped by `model` the model's spans; its aggregation must be `count` or `sum`. */
+  /** `total_tokens` is input plus output tokens. */
   measure: "duration_ms" | "input_tokens" | "output_tokens" | "total_tokens" | "cost_usd" | "span_count" | "error_count" | "count";
   aggregation: Aggregation;
 };
@@ -4743,9 +4505,9 @@ export type TraceStatsQuery = {
   workspace_id?: string;
 };
 export type TraceStatsRow = {
-  /** One member for each item of `group_by`. Null for traces without a value. */
+  /** One member for each item of `group_by`. */
   group: { [key: string]: string | null };
-  /** One member for each metric, named `measure.aggregation`. Null if no trace of the group has the measure. */
+  /** One member for each metric, named `measure.aggregation`. */
   values: { [key: string]: number | null };
 };
 export type TraceTree = ScoredTrace & {
@@ -4753,16 +4515,16 @@ export type TraceTree = ScoredTrace & {
   input: unknown;
   /** Output of the root span; null if it has none. */
   output: unknown;
-  /** Size of input and output as JSON, in bytes. If it exceeds 8 MiB, both are null. */
+  /** Size of input and output as JSON, in bytes. */
   content_size: number;
   /** Spans in tree order: each before its children, and children by start. */
   spans: TreeSpan[];
-  /** Whether the trace has more spans. `spans` contains the first by start; `span_count` is the total. */
+  /** Whether the trace has more spans. */
   is_truncated: boolean;
 };
 export type TranscriptItem = {
   kind: "message" | "tool_call";
-  /** A text, or the parts of a message that has others than text. Null for a tool call, and for a call that failed. */
+  /** A text, or the parts of a message that has others than text. */
   content: unknown;
   /** Arguments of the tool call; null if they were not recorded. */
   arguments: unknown;
@@ -4787,16 +4549,12 @@ export type TranscriptItem = {
   trace_id: string;
   /** The model call that received or answered the message, or the span of the tool. */
   span_id: string | null;
-  /** The model that answered. Like the tokens and the cost, only on the first item of an answer. */
+  /** The model that answered. */
   model: string | null;
-  /** On the last item of a trace: the trace's newest 100 current scores, newest first. Empty on other items. */
+  /** On the last item of a trace: the trace's newest 100 current scores, newest first. */
   scores: TraceScore[];
   /** Whether content of the trace is missing: of a span over 4 MiB, or of spans after the first 5,000. */
   is_truncated: boolean;
-};
-export type TranscriptPage = {
-  items: TranscriptItem[];
-  page: PageMeta;
 };
 export type TreeSpan = {
   kind: KindOfSpan;
@@ -4833,9 +4591,9 @@ export type TreeSpan = {
 export type UpgradeAcquisition = { release_id?: string | null; };
 export type UpgradeChange = {
   kind: Kind;
-  /** `removed` means that the new release lacks the component. Its copy stays. */
+  /** `removed` means that the new release lacks the component. */
   change: "created" | "updated" | "unchanged" | "removed";
-  /** The version of the copy that the upgrade replaced, if the copy had been changed since it was installed; null otherwise. You can still read that version. */
+  /** The version of the copy that the upgrade replaced, if the copy had been changed since it was installed; null otherwise. */
   replaced_version_ordinal: number | null;
   /** The key of the component in the new package, or in the earlier package if it was removed. */
   key: string;
@@ -4861,10 +4619,6 @@ export type User = {
   created_by: string;
   archived_at: string | null;
 };
-export type UserPage = {
-  items: User[];
-  page: PageMeta;
-};
 export type Workspace = {
   generation: number;
   metadata: { [key: string]: unknown; };
@@ -4880,169 +4634,165 @@ export type Workspace = {
   created_by: string;
   archived_at: string | null;
 };
-export type WorkspacePage = {
-  items: Workspace[];
-  page: PageMeta;
-};
 
 /** Every operation of the service. Members of the path and the query are members of `request`; a body is its `body`. */
 export interface Operations {
-  /** Acquire an item by installing copies of everything in its package. Returns 200 with the existing acquisition if the workspace has acquired the item before. Returns 403 `forbidden` if the publisher does not allow it or if `actions` lacks `install`. Returns 409 if another resource of the workspace has the name of a copy, or if the workspace has a release other than `release_id`. In the second case, upgrade the acquisition. Requires `editor`. */
+  /** Acquire an item by installing copies of everything in its package. */
   acquireStoreItem(request: {
     store_item_id: string;
     body: AcquireStoreItem;
   }, options?: RequestOptions): ApiPromise<Acquisition>;
-  /** Archive an agent. Requires `admin`. */
+  /** Archive an agent. */
   archiveAgent(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Agent>;
-  /** Archive a session. Requires `admin`. */
+  /** Archive a session. */
   archiveAgentSession(request: {
     session_id: string;
   }, options?: RequestOptions): ApiPromise<AgentSession>;
-  /** Archive an annotation queue. Nobody can work on an archived queue. Its items, answers and scores are kept. Requires `evaluator`. */
+  /** Archive an annotation queue. */
   archiveAnnotationQueue(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
-  /** Archive a registered API and delete its secret. Requires `admin`. */
+  /** Archive a registered API and delete its secret. */
   archiveApi(request: {
     api_id: string;
   }, options?: RequestOptions): ApiPromise<Api>;
-  /** Archive an app. Its resources stay, and become `unmanaged`. Requires `admin`. */
+  /** Archive an app. */
   archiveApp(request: {
     app: string;
   }, options?: RequestOptions): ApiPromise<App>;
-  /** Archive a dataset. Requires `evaluator`. */
+  /** Archive a dataset. */
   archiveDataset(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<Dataset>;
-  /** Archive an experiment. Requires `evaluator`. */
+  /** Archive an experiment. */
   archiveExperiment(request: {
     experiment_id: string;
   }, options?: RequestOptions): ApiPromise<Experiment>;
-  /** Archive a file. Requires `admin`. */
+  /** Archive a file. */
   archiveFile(request: {
     file_id: string;
   }, options?: RequestOptions): ApiPromise<StoredFile>;
-  /** Archive an MCP server and its tools, and delete its secret. Requires `admin`. */
+  /** Archive an MCP server and its tools, and delete its secret. */
   archiveMcpServer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Server>;
-  /** Archive a model. Clients can no longer call the model. Requires `admin`. */
+  /** Archive a model. */
   archiveModel(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     model_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Model>;
-  /** Archive a model provider and delete its key. Models keep it as a target, but cannot call it. Requires `admin`. */
+  /** Archive a model provider and delete its key. */
   archiveModelProvider(request: {
     provider_id: string;
   }, options?: RequestOptions): ApiPromise<ModelProvider>;
-  /** Archive a record. Requires `evaluator`. */
+  /** Archive a record. */
   archiveRecord(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     dataset_record_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
-  /** Archive a repository. Requires `admin`. */
+  /** Archive a repository. */
   archiveRepo(request: {
     repo_id: string;
   }, options?: RequestOptions): ApiPromise<Repo>;
-  /** Archive a scorer. Requires `evaluator`. */
+  /** Archive a scorer. */
   archiveScorer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<Scorer>;
-  /** Archive a rule of a scorer. Requires `evaluator`. */
+  /** Archive a rule of a scorer. */
   archiveScoringRule(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     rule_id: string;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
-  /** Archive a service account, which disables its keys. Requires `admin` in the organization. */
+  /** Archive a service account, which disables its keys. */
   archiveServiceAccount(request: {
     service_account_id: string;
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
-  /** Archive a skill. Requires `admin`. */
+  /** Archive a skill. */
   archiveSkill(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Skill>;
-  /** Archive a workspace. Requires `admin`. */
+  /** Archive a workspace. */
   archiveWorkspace(request: {
     workspace_id: string;
   }, options?: RequestOptions): ApiPromise<Workspace>;
-  /** Cancel a batch of scoring runs. Requires `evaluator`. */
+  /** Cancel a batch of scoring runs. */
   cancelScoreBatch(request: {
     score_batch_id: string;
   }, options?: RequestOptions): ApiPromise<ScoreBatch>;
-  /** Cancel a scoring run. Requires `evaluator`. */
+  /** Cancel a scoring run. */
   cancelScoreRun(request: {
     score_run_id: string;
   }, options?: RequestOptions): ApiPromise<ScoreRun>;
-  /** Check an experiment against rules, for CI. The body can have at most 64 KiB. Requires `viewer`. */
+  /** Check an experiment against rules, for CI. */
   checkGate(request: {
     experiment_id: string;
     body: Gate;
   }, options?: RequestOptions): ApiPromise<GateResult>;
-  /** Check which traces have arrived. For clients that export traces by way of a collector. A trace that was exported directly can be read as soon as its export returns 200. The body can have at most 64 KiB. Requires `viewer` or `runtime`. */
+  /** Check which traces have arrived. */
   checkTraces(request: {
     body: TraceExistenceQuery;
   }, options?: RequestOptions): ApiPromise<TraceExistence>;
-  /** Claim the next item of an annotation queue. Claims an item for the caller for 15 minutes. A service account with the role `admin` can claim items for other people, whose names it sends as `author`, up to 100 at a time (429). A person who has not finished an item gets it again, for another 15 minutes. An expired claim stays valid until somebody else takes the item. `item` is null if there is nothing to do; `reason` says why. Requires `annotator`. */
+  /** Claim the next item of an annotation queue. */
   claimAnnotationItem(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
     body: ClaimItem;
   }, options?: RequestOptions): ApiPromise<ClaimResponse>;
-  /** Compare an experiment with a baseline. Requires `viewer`. */
+  /** Compare an experiment with a baseline. */
   compareExperiments(request: {
     experiment_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
+    /** Maximum number of items; 0 returns no items, only the total. */
     limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
+    /** Number of items to skip. */
     offset?: number;
     /** `false` skips counting: `total` is null. */
     total?: boolean;
-    /** The version of `scorer` to compare. By default, the newest that both experiments have. */
+    /** The version of `scorer` to compare. */
     scorer_version?: number;
-    /** The lowest share of comparable cases: of the cases of both experiments, those whose `input` and `expected` have not changed; and of the cases with scores on both sides, those that the same judge scored. Below it, the verdict is `not_comparable`. */
+    /** The lowest share of comparable cases: of the cases of both experiments, those whose `input` and `expected` have not changed; and of the cases with scores on both sides, those that the same judge scored. */
     min_comparable?: number;
     /** Returns only cases that improved, regressed, did not change (`unchanged`), lack a score on one side (`missing`), or whose `input` or `expected` differs between the experiments (`changed`). */
     only?: "improved" | "regressed" | "unchanged" | "missing" | "changed";
-    /** `difference`: the worst regressions first. `-difference`: the largest improvements first. */
+    /** `difference`: the worst regressions first. */
     sort?: "difference" | "-difference";
-    /** The completed experiment to compare with. By default, the experiment's own baseline, else the promoted baseline of its dataset for experiments of this name. */
+    /** The completed experiment to compare with. */
     baseline_experiment_id?: string;
-    /** The scorer whose differences sort and filter the cases. By default, the mean difference over all scorers. */
+    /** The scorer whose differences sort and filter the cases. */
     scorer?: string;
     /** Compares even if the scorers, their versions or the judges differ, instead of returning `not_comparable`. */
     allow_version_mismatch?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
+    /** `next_cursor` of the previous page of this list with these filters. */
     cursor?: string;
   }, options?: RequestOptions): ApiPromise<Comparison>;
-  /** Compare two versions of a tool. Requires `viewer` or `runtime`. */
+  /** Compare two versions of a tool. */
   compareMcpToolVersions(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
     tool_id: string;
     version_from: string | number;
     version_to: string | number;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ToolDiff>;
-  /** Count the input tokens of a message. Compatible with Anthropic's `POST /v1/messages/count_tokens`. Counted by the first target's provider if its kind is `anthropic`, otherwise estimated. Costs nothing, and is not recorded. Requires `editor` or `runtime` in the workspace of the model. */
+  /** Count the input tokens of a message. */
   countModelMessageTokens(request: {
     /** Sent by Anthropic's clients, and ignored. */
     beta?: string;
@@ -5054,46 +4804,46 @@ export interface Operations {
 };
   }, options?: RequestOptions): ApiPromise<{
   input_tokens: number;
-  /** True if the gateway has estimated the number. Absent if the provider has counted. */
+  /** True if the gateway has estimated the number. */
   is_estimated?: boolean;
   [key: string]: unknown;
 }>;
-  /** Create an agent. Requires `editor`. */
+  /** Create an agent. */
   createAgent(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
     body: CreateAgent;
   }, options?: RequestOptions): ApiPromise<Agent>;
-  /** Start a session with an agent. Requires `editor` or `runtime`. */
+  /** Start a session with an agent. */
   createAgentSession(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: CreateSession;
   }, options?: RequestOptions): ApiPromise<AgentSession>;
-  /** Create an annotation queue. Selects the items once: later traces and results do not join the queue. Returns 422 with the count if the source selects no items, or more than 10,000 without a `limit`. Requires `editor`. */
+  /** Create an annotation queue. */
   createAnnotationQueue(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
     body: CreateAnnotationQueue;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
-  /** Register an HTTP API. Requires `admin`. */
+  /** Register an HTTP API. */
   createApi(request: {
     body: CreateApi;
   }, options?: RequestOptions): ApiPromise<Api>;
-  /** Create an API key, which is shown only once. Requires `admin` in the organization. */
+  /** Create an API key, which is shown only once. */
   createApiKey(request: {
     service_account_id: string;
     body: CreateApiKey;
   }, options?: RequestOptions): ApiPromise<NewApiKey>;
-  /** Declare an app, which the next reconcile applies. Requires `editor`. */
+  /** Declare an app, which the next reconcile applies. */
   createApp(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
     body: CreateApp;
   }, options?: RequestOptions): ApiPromise<App>;
-  /** Create a chat completion. Compatible with OpenAI's `POST /v1/chat/completions`, so its clients work with the base URL `/model/v1`. The request is translated for providers of kind `anthropic`. Unknown members are passed on. Requires `editor` or `runtime` in the workspace of the model. */
+  /** Create a chat completion. */
   createChatCompletion(request: {
     body: {
   /** The name or the id of a model. */
@@ -5104,27 +4854,27 @@ export interface Operations {
   [key: string]: unknown;
 };
   }, options?: RequestOptions): ApiPromise<{ [key: string]: unknown; }>;
-  /** Create a dataset. Requires `editor`. */
+  /** Create a dataset. */
   createDataset(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
     body: CreateDataset;
   }, options?: RequestOptions): ApiPromise<Dataset>;
-  /** Upload a CSV file as a version of a dataset. A mapping assigns columns to the parts of a case. A list of columns makes an object, and a column name instead of a list makes the cell itself the value. Columns that it does not name become `metadata`, or form `input` if it names none for `input`. Without a mapping, the columns `input`, `tags`, `metadata`, and the first of `expected`, `expected_output`, `ground_truth`, `answer`, `reference`, `reference_answer`, `target` and `ideal` are recognized by their names; all others become `metadata`, or form `input` if there is no column `input`. With `dry_run=true`, the whole file is read and checked, but nothing is stored: the response shows what each column becomes, the first five cases, and warnings. Requires `editor`. */
+  /** Upload a CSV file as a version of a dataset. */
   createDatasetVersion(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
-    /** JSON: an object of `input`, `expected`, `metadata` and `tags`, each a column or an array of columns. Without a mapping, columns are recognized by their names. */
+    /** JSON: an object of `input`, `expected`, `metadata` and `tags`, each a column or an array of columns. */
     mapping?: string;
     /** Reads the whole file, stores nothing, and returns 200 with what the file would become. */
     dry_run?: boolean;
     /** The workspace that X-Service-Workspace-Id names. */
     workspace_id?: string;
-    /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
+    /** The column of the case ids. */
     case_id_column?: string;
     body: CreateDatasetVersion | RawBody;
   }, options?: RequestOptions): ApiPromise<DatasetVersion | DatasetVersionPreview>;
-  /** Create embeddings. Compatible with OpenAI's `POST /v1/embeddings`. Providers of kind `anthropic` do not support embeddings. Requires `editor` or `runtime` in the workspace of the model. */
+  /** Create embeddings. */
   createEmbeddings(request: {
     body: {
   /** The name or the id of a model. */
@@ -5133,51 +4883,51 @@ export interface Operations {
   [key: string]: unknown;
 };
   }, options?: RequestOptions): ApiPromise<{ [key: string]: unknown; }>;
-  /** Erase an end user, a session, a workspace or the organization. Needs the role `admin` in the workspace, and `owner` for the organization. A workspace is archived and an organization suspended at once. Data that arrives later for an erased end user is new data, but spans that started before the erasure was requested are refused. Requires `admin`. */
+  /** Erase an end user, a session, a workspace or the organization. */
   createErasure(request: {
     body: CreateErasure;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Create an experiment, or resume one. Requires `editor`. */
+  /** Create an experiment, or resume one. */
   createExperiment(request: {
     body: CreateExperiment;
   }, options?: RequestOptions): ApiPromise<Experiment>;
-  /** Upload a file. Send a form with the part `file`, or the bytes themselves with `workspace_id`, `name` and `metadata` in the query. The bytes are streamed to storage. An interrupted upload leaves nothing behind. Names are unique in a workspace (409). To change the content of a file, create a version. Requires `editor`. */
+  /** Upload a file. */
   createFile(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
-    /** The workspace. Required unless the body is a form. */
+    /** The workspace. */
     workspace_id?: string;
-    /** Unique among the workspace's files that are not archived. Defaults to the name of the uploaded file, or else to the file's id. */
+    /** Unique among the workspace's files that are not archived. */
     name?: string;
     /** A JSON object of at most 16 KiB. */
     metadata?: string;
     body: RawBody;
   }, options?: RequestOptions): ApiPromise<StoredFile>;
-  /** Upload a version of a file. Returns 200 with the newest version if it has the same content and media type. Requires `editor`. */
+  /** Upload a version of a file. */
   createFileVersion(request: {
     file_id: string;
     body: RawBody;
   }, options?: RequestOptions): ApiPromise<FileVersion>;
-  /** Create a gateway key. Also creates a service account for the key. The key is shown only once. Requires `admin`. */
+  /** Create a gateway key. */
   createGatewayKey(request: {
     body: CreateGatewayKey;
   }, options?: RequestOptions): ApiPromise<NewGatewayKey>;
-  /** Register an MCP server. Requires `editor`. */
+  /** Register an MCP server. */
   createMcpServer(request: {
     body: CreateServer;
   }, options?: RequestOptions): ApiPromise<Server>;
-  /** Add a message to a session. Requires `editor` or `runtime`. */
+  /** Add a message to a session. */
   createMessage(request: {
     session_id: string;
     body: CreateMessage;
   }, options?: RequestOptions): ApiPromise<Message>;
-  /** Create a model, which clients call by its name. Requires `admin`. */
+  /** Create a model, which clients call by its name. */
   createModel(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
     body: CreateModel;
   }, options?: RequestOptions): ApiPromise<Model>;
-  /** Create a message. Compatible with Anthropic's `POST /v1/messages`, so its clients work with the base URL `/model`. The credential may also be in `x-api-key`. The request is translated for providers of kind `openai`. Requires `editor` or `runtime` in the workspace of the model. */
+  /** Create a message. */
   createModelMessage(request: {
     /** Sent by Anthropic's clients, and ignored. */
     beta?: string;
@@ -5191,11 +4941,11 @@ export interface Operations {
   [key: string]: unknown;
 };
   }, options?: RequestOptions): ApiPromise<{ [key: string]: unknown; }>;
-  /** Register a model provider. Requires `admin`. */
+  /** Register a model provider. */
   createModelProvider(request: {
     body: CreateModelProvider;
   }, options?: RequestOptions): ApiPromise<ModelProvider>;
-  /** Create a response. Compatible with OpenAI's `POST /v1/responses`. The request is translated for providers of kind `anthropic`, which do not support features that need stored responses. Requires `editor` or `runtime` in the workspace of the model. */
+  /** Create a response. */
   createModelResponse(request: {
     body: {
   /** The name or the id of a model. */
@@ -5206,331 +4956,331 @@ export interface Operations {
   [key: string]: unknown;
 };
   }, options?: RequestOptions): ApiPromise<{ [key: string]: unknown; }>;
-  /** Create an organization. Only for platform principals. */
+  /** Create an organization. */
   createOrg(request: {
     body: CreateOrg;
   }, options?: RequestOptions): ApiPromise<Org>;
-  /** Publish a resource and its dependencies as a new item. Requires `publisher`. */
+  /** Publish a resource and its dependencies as a new item. */
   createPublisherItem(request: {
     body: CreatePublisherItem;
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
-  /** Publish a new release of an item. Requires `publisher`. */
+  /** Publish a new release of an item. */
   createPublisherItemRelease(request: {
     store_item_id: string;
     body: CreatePublisherItemRelease;
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
-  /** Create a record. Requires `editor`. */
+  /** Create a record. */
   createRecord(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     body: CreateRecord;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
-  /** Create up to 100 records. Requires `editor`. */
+  /** Create up to 100 records. */
   createRecordsBulk(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     body: BulkRecords;
   }, options?: RequestOptions): ApiPromise<BulkRecordsResponse>;
-  /** Create records from traces. Requires `editor`. */
+  /** Create records from traces. */
   createRecordsFromTraces(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     body: RecordsFromTraces;
   }, options?: RequestOptions): ApiPromise<RecordsFromTracesResponse>;
-  /** Register a repository. Returns 200 with the stored repository if the workspace already has it. Requires `editor`. */
+  /** Register a repository. */
   createRepo(request: {
     body: CreateRepo;
   }, options?: RequestOptions): ApiPromise<Repo>;
-  /** Add the result of one case. Requires `editor`. */
+  /** Add the result of one case. */
   createResult(request: {
     experiment_id: string;
     body: CreateResult;
   }, options?: RequestOptions): ApiPromise<Result>;
-  /** Add the results of up to 100 cases. Requires `editor`. */
+  /** Add the results of up to 100 cases. */
   createResultsBulk(request: {
     experiment_id: string;
     body: BulkResults;
   }, options?: RequestOptions): ApiPromise<BulkResultsResponse>;
-  /** Record a score of a trace, a session or a result. Requires `annotator` or `runtime`. */
+  /** Record a score of a trace, a session or a result. */
   createScore(request: {
     body: CreateScore;
   }, options?: RequestOptions): ApiPromise<Score>;
-  /** Score up to 100,000 traces, sessions or results. Selects the targets once, and scores them in runs of up to 100, a few runs at a time. If nothing is left to score, the batch has a `total` of 0 and has succeeded. An organization can have at most `MAX_OPEN_SCORE_BATCHES` open batches (429 with `Retry-After`). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored. Requires `evaluator`. */
+  /** Score up to 100,000 traces, sessions or results. */
   createScoreBatch(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     body: CreateScoreBatch;
   }, options?: RequestOptions): ApiPromise<ScoreBatch>;
-  /** Create a scorer. Requires `editor`. */
+  /** Create a scorer. */
   createScorer(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
     body: CreateCodeScorer | CreateLlmJudgeScorer | CreateHumanScorer;
   }, options?: RequestOptions): ApiPromise<Scorer>;
-  /** Record up to 100 scores. Each item is recorded as `POST /eval/v1/scores` records it, in the order sent. So the second of two scores of the same target by the same scorer, source and author supersedes the first. Requires `annotator` or `runtime`. */
+  /** Record up to 100 scores. */
   createScoresBulk(request: {
     body: BulkScores;
   }, options?: RequestOptions): ApiPromise<BulkScoresResponse>;
-  /** Create a rule that scores traces or sessions as they arrive. Scores traces or sessions that arrive from now on, once they have been quiet for `quiet_seconds`. Each version of the scorer scores a trace or session once. A scorer has at most 20 rules that are not archived (409). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored. Requires `evaluator`. */
+  /** Create a rule that scores traces or sessions as they arrive. */
   createScoringRule(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     body: CreateScoringRule;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
-  /** Create a service account. Requires `admin` in the organization. */
+  /** Create a service account. */
   createServiceAccount(request: {
     body: CreateServiceAccount;
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
-  /** Create a signing key, which the organization uses from then on. Requires `admin` in the whole organization. */
+  /** Create a signing key, which the organization uses from then on. */
   createSigningKey(request?: {
     body?: CreateSigningKey;
   }, options?: RequestOptions): ApiPromise<SigningKey>;
-  /** Create a skill from JSON members or from an upload of its directory. Requires `editor`. */
+  /** Create a skill from JSON members or from an upload of its directory. */
   createSkill(request: {
-    /** What to do if the name is taken. `error` returns 409, `return` returns the existing resource as it is, and `update` changes it as a PATCH with this body would (both 200). */
+    /** What to do if the name is taken. */
     on_conflict?: "error" | "return" | "update";
-    /** The workspace. Required with `application/zip`. In other uploads, send it in the body. */
+    /** The workspace. */
     workspace_id?: string;
     body: CreateSkill | RawBody;
   }, options?: RequestOptions): ApiPromise<Skill>;
-  /** Create a version of a skill. Returns 200 with the newest version if it has the same files. A version replaces the whole skill, even as JSON: `files`, `allowed_tools`, `metadata` and other members that you omit are removed. To change single members, patch the skill. Requires `editor`. */
+  /** Create a version of a skill. */
   createSkillVersion(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** The workspace. Required with `application/zip`. In other uploads, send it in the body. */
+    /** The workspace. */
     workspace_id?: string;
     body: CreateSkillVersion | RawBody;
   }, options?: RequestOptions): ApiPromise<SkillVersionDetail>;
-  /** Add a user to the organization. Requires `admin` in the whole organization. */
+  /** Add a user to the organization. */
   createUser(request: {
     body: CreateUser;
   }, options?: RequestOptions): ApiPromise<User>;
-  /** Create a workspace. Requires `admin` in the organization. */
+  /** Create a workspace. */
   createWorkspace(request: {
     body: CreateWorkspace;
   }, options?: RequestOptions): ApiPromise<Workspace>;
-  /** Delete an archived agent. Requires `admin`. */
+  /** Delete an archived agent. */
   deleteAgent(request: {
     agent_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a label of an agent. Labels in `protected_labels` of the organization require the role `admin`. Requires `editor`. */
+  /** Delete a label of an agent. */
   deleteAgentLabel(request: {
     /** The name of the label, other than `latest`. */
     label: string;
     agent_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a session, with its messages. Requires `admin`. */
+  /** Delete a session, with its messages. */
   deleteAgentSession(request: {
     session_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a version of an agent. Returns 409 for the newest version, and for one with labels. `force=true` also deletes the labels. Requires `admin`. */
+  /** Delete a version of an agent. */
   deleteAgentVersion(request: {
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
     agent_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived annotation queue. Requires `admin`. */
+  /** Delete an archived annotation queue. */
   deleteAnnotationQueue(request: {
     queue_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived registered API. Requires `admin`. */
+  /** Delete an archived registered API. */
   deleteApi(request: {
     api_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a revoked API key. Requires `admin` in the organization. */
+  /** Delete a revoked API key. */
   deleteApiKey(request: {
     service_account_id: string;
     key_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a version of a registered API. Not the newest version (409). Requires `admin`. */
+  /** Delete a version of a registered API. */
   deleteApiVersion(request: {
     api_id: string;
     version_ordinal: string | number;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived app. Requires `admin`. */
+  /** Delete an archived app. */
   deleteApp(request: {
     app: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived dataset. Requires `admin`. */
+  /** Delete an archived dataset. */
   deleteDataset(request: {
     dataset_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Delete a CSV version and its file. Requires `admin`. */
+  /** Delete a CSV version and its file. */
   deleteDatasetVersion(request: {
     version: string | number;
     dataset_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived experiment. Requires `admin`. */
+  /** Delete an archived experiment. */
   deleteExperiment(request: {
     experiment_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Delete an archived file. Requires `admin`. */
+  /** Delete an archived file. */
   deleteFile(request: {
     file_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a version of a file. Not the newest version (409). Requires `admin`. */
+  /** Delete a version of a file. */
   deleteFileVersion(request: {
     file_id: string;
     version_ordinal: string | number;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a revoked gateway key and its service account. Requires `admin`. */
+  /** Delete a revoked gateway key and its service account. */
   deleteGatewayKey(request: {
     key_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived MCP server. Requires `admin`. */
+  /** Delete an archived MCP server. */
   deleteMcpServer(request: {
     server_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a version of an MCP server. Not the newest version (409). Requires `admin`. */
+  /** Delete a version of an MCP server. */
   deleteMcpServerVersion(request: {
     version_ordinal: string | number;
     server_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a message of a session. Not the first message, which is the session's `prompt` (409). Requires `admin`. */
+  /** Delete a message of a session. */
   deleteMessage(request: {
     session_id: string;
     message_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived model. Requires `admin`. */
+  /** Delete an archived model. */
   deleteModel(request: {
     model_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived model provider. Requires `admin`. */
+  /** Delete an archived model provider. */
   deleteModelProvider(request: {
     provider_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an organization, with everything in it. Only for platform principals. */
+  /** Delete an organization, with everything in it. */
   deleteOrg(request: {
     org_id: string;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Delete the caller's organization, with everything in it. Suspends it at once. Only platform principals can then read the receipt. Requires `owner` in the whole organization. */
+  /** Delete the caller's organization, with everything in it. */
   deleteOwnOrg(request?: {}, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Delete a withdrawn item, with its releases and their packages. Not an item that other organizations have acquired (409). Requires `admin`. */
+  /** Delete a withdrawn item, with its releases and their packages. */
   deletePublisherItem(request: {
     store_item_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a record and all its versions. Requires `admin`. */
+  /** Delete a record and all its versions. */
   deleteRecord(request: {
     dataset_record_id: string;
     dataset_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived repository. Requires `admin`. */
+  /** Delete an archived repository. */
   deleteRepo(request: {
     repo_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a result of a running experiment, and its scores. Requires `admin`. */
+  /** Delete a result of a running experiment, and its scores. */
   deleteResult(request: {
     experiment_id: string;
     result_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a score. The score that it superseded stays superseded. A score of a result whose experiment is finalized cannot be deleted (409). Requires `admin`. */
+  /** Delete a score. */
   deleteScore(request: {
     score_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived scorer. Requires `admin`. */
+  /** Delete an archived scorer. */
   deleteScorer(request: {
     scorer_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived rule of a scorer. Requires `admin`. */
+  /** Delete an archived rule of a scorer. */
   deleteScoringRule(request: {
     rule_id: string;
     scorer_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived service account. Requires `admin` in the organization. */
+  /** Delete an archived service account. */
   deleteServiceAccount(request: {
     service_account_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived skill. Requires `admin`. */
+  /** Delete an archived skill. */
   deleteSkill(request: {
     skill_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a label of a skill. Labels in `protected_labels` of the organization require the role `admin`. Requires `editor`. */
+  /** Delete a label of a skill. */
   deleteSkillLabel(request: {
     /** The name of the label, other than `latest`. */
     label: string;
     skill_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a version of a skill. Returns 409 for the newest version, and for one with labels. `force=true` also deletes the labels. Requires `admin`. */
+  /** Delete a version of a skill. */
   deleteSkillVersion(request: {
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
     skill_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete a trace with its spans, log records and scores. Requires `admin`. */
+  /** Delete a trace with its spans, log records and scores. */
   deleteTrace(request: {
     trace_id: string;
-    /** Deletes the trace even if an open scoring run, batch or annotation queue uses it. Its target then fails. */
+    /** Deletes the trace even if an open scoring run, batch or annotation queue uses it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete many traces. A worker deletes them with their spans, log records and scores. `GET` the `Location` for the progress. Requires `admin`. */
+  /** Delete many traces. */
   deleteTraces(request: {
     body: TraceDeletion;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Delete a user. What the user has created stays, and names the user's id. You cannot delete yourself. Requires `admin` in the whole organization. */
+  /** Delete a user. */
   deleteUser(request: {
     user_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Delete an archived workspace, with everything in it. Needs the role `admin` in the workspace. Requires `admin`. */
+  /** Delete an archived workspace, with everything in it. */
   deleteWorkspace(request: {
     workspace_id: string;
-    /** Deletes the resource even if something refers to it. The references stay, marked with `erased`. */
+    /** Deletes the resource even if something refers to it. */
     force?: boolean;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Exchange an API key for a token (OAuth 2.0 client credentials). The body can have at most 16 KiB. Requires no token. */
+  /** Exchange an API key for a token (OAuth 2.0 client credentials). */
   exchangeToken(request: {
     body: TokenRequest | RawBody;
   }, options?: RequestOptions): ApiPromise<Token>;
-  /** Export a dataset's records. Requires `viewer`. */
+  /** Export a dataset's records. */
   exportRecords(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
@@ -5542,15 +5292,15 @@ export interface Operations {
     source_ref?: string;
     external_id?: string;
     format?: "jsonl" | "csv";
-    /** The cells of `input` and `expected` in CSV. `auto`: strings as text, null as an empty cell, and other values as JSON. `json`: all as JSON, so that an import with `cells=json` loses nothing. */
+    /** The cells of `input` and `expected` in CSV. */
     cells?: "auto" | "json";
     /** Includes archived records. */
     include_archived?: boolean;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Export an experiment's results. Requires `viewer`. */
+  /** Export an experiment's results. */
   exportResults(request: {
     experiment_id: string;
-    /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. Repeatable; all must match. */
+    /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. */
     score?: string[];
     /** Only results created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -5566,457 +5316,451 @@ export interface Operations {
     /** Whether the result has an `error`. */
     has_error?: boolean;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Export all spans of a trace, by start time. Requires `viewer`. */
+  /** Export all spans of a trace, by start time. */
   exportSpans(request: {
     trace_id: string;
     /** JSON Lines: one span per line. */
     format?: "jsonl";
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (DELETE). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (DELETE). */
   forwardDelete(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
     body?: RawBody;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (GET). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (GET). */
   forwardGet(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (HEAD). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (HEAD). */
   forwardHead(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (OPTIONS). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (OPTIONS). */
   forwardOptions(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
     body?: RawBody;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (PATCH). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (PATCH). */
   forwardPatch(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
     body?: RawBody;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (POST). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (POST). */
   forwardPost(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
     body?: RawBody;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Call a registered API (PUT). Sends the request to the API, and streams its response back. Requires `editor` or `runtime` in the workspace of the API. */
+  /** Call a registered API (PUT). */
   forwardPut(request: {
     api_id: string;
-    /** The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding. */
+    /** The path to append to the base URL of the API, forwarded byte for byte. */
     path: string;
     body?: RawBody;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get an acquisition. Requires `viewer`. */
+  /** Get an acquisition. */
   getAcquisition(request: {
     acquisition_id: string;
   }, options?: RequestOptions): ApiPromise<Acquisition>;
-  /** Get an agent. Requires `viewer` or `runtime`. */
+  /** Get an agent. */
   getAgent(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Agent>;
-  /** Get the A2A card of an agent. The newest version of the agent as an agent card of A2A 1.0: its name, description and skills, and the members that its `card` sets. Without skills, the agent itself is the skill. Without `supportedInterfaces`, the card names the sessions of the agent in this service, and returns 404 if the service does not know its own URL (`PUBLIC_URL`). Requires `viewer` or `runtime`. */
+  /** Get the A2A card of an agent. */
   getAgentCard(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<AgentCard>;
-  /** Get a session. Requires `viewer` or `runtime`. */
+  /** Get a session. */
   getAgentSession(request: {
     session_id: string;
   }, options?: RequestOptions): ApiPromise<AgentSession>;
-  /** Get a version of an agent. Requires `viewer` or `runtime`. */
+  /** Get a version of an agent. */
   getAgentVersion(request: {
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<AgentVersion>;
-  /** Get an annotation queue and its progress. Requires `viewer`. */
+  /** Get an annotation queue and its progress. */
   getAnnotationQueue(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
-  /** Measure the agreement of the annotators of a queue. Requires `viewer`. */
+  /** Measure the agreement of the annotators of a queue. */
   getAnnotationQueueAgreement(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<QueueAgreement>;
-  /** Get a registered API. Requires `viewer` or `runtime`. */
+  /** Get a registered API. */
   getApi(request: {
     api_id: string;
   }, options?: RequestOptions): ApiPromise<Api>;
-  /** Get an API key, without the key itself. Requires `viewer` in the organization. */
+  /** Get an API key, without the key itself. */
   getApiKey(request: {
     service_account_id: string;
     key_id: string;
   }, options?: RequestOptions): ApiPromise<ApiKey>;
-  /** Get one version of a registered API. Requires `viewer` or `runtime`. */
+  /** Get one version of a registered API. */
   getApiVersion(request: {
     api_id: string;
     version_ordinal: string | number;
   }, options?: RequestOptions): ApiPromise<ApiVersion>;
-  /** Get an app by its slug or its id. Requires `viewer`. */
+  /** Get an app by its slug or its id. */
   getApp(request: {
     app: string;
   }, options?: RequestOptions): ApiPromise<App>;
-  /** Get the metadata of this service as an OAuth 2.0 authorization server (RFC 8414). Requires no token. */
+  /** Get the metadata of this service as an OAuth 2.0 authorization server (RFC 8414). */
   getAuthorizationServer(request?: {}, options?: RequestOptions): ApiPromise<AuthorizationServer>;
-  /** Get the caller's gateway key, and the amount spent this month. Returns 404 if you do not call with a gateway key. Requires `viewer` or `runtime`. */
+  /** Get the caller's gateway key, and the amount spent this month. */
   getCurrentGatewayKey(request?: {}, options?: RequestOptions): ApiPromise<CurrentGatewayKey>;
-  /** Get a dataset. Requires `viewer`. */
+  /** Get a dataset. */
   getDataset(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<Dataset>;
-  /** Get a CSV version. Requires `viewer`. */
+  /** Get a CSV version. */
   getDatasetVersion(request: {
     version: string | number;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetVersion>;
-  /** Get the content of a CSV version. Requires `viewer`. */
+  /** Get the content of a CSV version. */
   getDatasetVersionContent(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     version: string | number;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get an erasure: its progress, and in the end its receipt. Needs the role `admin` in its workspace, or in the organization for one without a workspace. Platform principals read the erasures of organizations. Requires authentication, but no role. */
+  /** Get an erasure: its progress, and in the end its receipt. */
   getErasure(request: {
     erasure_id: string;
   }, options?: RequestOptions): ApiPromise<Erasure>;
-  /** Get an experiment. Requires `viewer`. */
+  /** Get an experiment. */
   getExperiment(request: {
     experiment_id: string;
   }, options?: RequestOptions): ApiPromise<Experiment>;
-  /** Get a trace. Requires `viewer`. */
+  /** Get a trace. */
   getExperimentTrace(request: {
     experiment_id: string;
     trace_id: string;
   }, options?: RequestOptions): ApiPromise<ExperimentTrace>;
-  /** Get a file. Requires `viewer` or `runtime`. */
+  /** Get a file. */
   getFile(request: {
     file_id: string;
   }, options?: RequestOptions): ApiPromise<StoredFile>;
-  /** Download the newest version of a file. Requires `viewer` or `runtime`. */
+  /** Download the newest version of a file. */
   getFileContent(request: {
     file_id: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get a version of a file. Requires `viewer` or `runtime`. */
+  /** Get a version of a file. */
   getFileVersion(request: {
     file_id: string;
     version_ordinal: string | number;
   }, options?: RequestOptions): ApiPromise<FileVersion>;
-  /** Download a version of a file. Requires `viewer` or `runtime`. */
+  /** Download a version of a file. */
   getFileVersionContent(request: {
     file_id: string;
     version_ordinal: string | number;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get a version of an MCP server in the format of the public MCP registry. Use `latest` for the newest version. Requires `viewer` or `runtime`. */
+  /** Get a version of an MCP server in the format of the public MCP registry. */
   getFrozenRegistryServerVersion(request: {
     server_name: string;
     version_name: string | number;
     /** Whether to include archived servers, which have the status `deleted`. */
     include_deleted?: boolean;
   }, options?: RequestOptions): ApiPromise<RegistryEntry>;
-  /** Get a gateway key, without the key itself. Requires `viewer`. */
+  /** Get a gateway key, without the key itself. */
   getGatewayKey(request: {
     key_id: string;
   }, options?: RequestOptions): ApiPromise<GatewayKey>;
-  /** Get the public keys that verify this service's tokens and organizations' signatures. Requires no token. */
+  /** Get the public keys that verify this service's tokens and organizations' signatures. */
   getJwks(request?: {}, options?: RequestOptions): ApiPromise<Jwks>;
-  /** Check whether the process is alive. Responds as long as the event loop of the process runs. Requires no token. */
+  /** Check whether the process is alive. */
   getLiveness(request?: {}, options?: RequestOptions): ApiPromise<Health>;
-  /** Get an MCP server. Requires `viewer` or `runtime`. */
+  /** Get an MCP server. */
   getMcpServer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Server>;
-  /** Get a version of an MCP server. Requires `viewer` or `runtime`. */
+  /** Get a version of an MCP server. */
   getMcpServerVersion(request: {
     version_ordinal: string | number;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ServerVersion>;
-  /** Get a tool of an MCP server. Requires `viewer` or `runtime`. */
+  /** Get a tool of an MCP server. */
   getMcpTool(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
     tool_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Tool>;
-  /** Get a version of a tool. Requires `viewer` or `runtime`. */
+  /** Get a version of a tool. */
   getMcpToolVersion(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
     tool_id: string;
     version_ordinal: string | number;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ToolVersion>;
-  /** Get the caller's identity, organization, roles and workspaces. Requires authentication, but no role. */
+  /** Get the caller's identity, organization, roles and workspaces. */
   getMe(request?: {}, options?: RequestOptions): ApiPromise<Me>;
-  /** Get a member of a workspace. Requires `viewer`. */
+  /** Get a member of a workspace. */
   getMember(request: {
     workspace_id: string;
     principal_id: string;
   }, options?: RequestOptions): ApiPromise<Member>;
-  /** Get a message of a session. Requires `viewer` or `runtime`. */
+  /** Get a message of a session. */
   getMessage(request: {
     session_id: string;
     message_id: string;
   }, options?: RequestOptions): ApiPromise<Message>;
-  /** Get a model by its id or its name. Requires `viewer` or `runtime`. */
+  /** Get a model by its id or its name. */
   getModel(request: {
-    /** The id of a model, or the name of a model that is not archived. Returns 400 if models in several workspaces have this name: send the id, or the workspace. */
+    /** The id of a model, or the name of a model that is not archived. */
     model_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Model>;
-  /** Get the monthly model budget of a workspace, and the amount spent. Requires `viewer`. */
+  /** Get the monthly model budget of a workspace, and the amount spent. */
   getModelBudget(request: {
     workspace_id: string;
   }, options?: RequestOptions): ApiPromise<ModelBudget>;
-  /** Get a model provider. Requires `viewer` or `runtime`. */
+  /** Get a model provider. */
   getModelProvider(request: {
     provider_id: string;
   }, options?: RequestOptions): ApiPromise<ModelProvider>;
-  /** Get an organization. Only for platform principals. */
+  /** Get an organization. */
   getOrg(request: {
     org_id: string;
   }, options?: RequestOptions): ApiPromise<Org>;
-  /** Get the caller's organization. Requires `viewer`. */
+  /** Get the caller's organization. */
   getOwnOrg(request?: {}, options?: RequestOptions): ApiPromise<Org>;
-  /** Get the metadata of the MCP endpoint at the root of the well-known path (RFC 9728). Some clients request the metadata without the path of the endpoint. Requires no token. */
+  /** Get the metadata of the MCP endpoint at the root of the well-known path (RFC 9728). */
   getProtectedResource(request?: {}, options?: RequestOptions): ApiPromise<ProtectedResource>;
-  /** Get the metadata of the MCP endpoint as an OAuth 2.0 protected resource (RFC 9728). Requires no token. */
+  /** Get the metadata of the MCP endpoint as an OAuth 2.0 protected resource (RFC 9728). */
   getProtectedResourceMcp(request?: {}, options?: RequestOptions): ApiPromise<ProtectedResource>;
-  /** Get an item of your organization. Requires `viewer`. */
+  /** Get an item of your organization. */
   getPublisherItem(request: {
     store_item_id: string;
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
-  /** Check whether the process is ready. A process is ready if its database responds and it is not stopping. Requires no token. */
+  /** Check whether the process is ready. */
   getReadiness(request?: {}, options?: RequestOptions): ApiPromise<Health>;
-  /** Get a record. Requires `viewer`. */
+  /** Get a record. */
   getRecord(request: {
     dataset_record_id: string;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
-  /** Get one version of a record. Requires `viewer`. */
+  /** Get one version of a record. */
   getRecordVersion(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     dataset_record_id: string;
     version: string | number;
   }, options?: RequestOptions): ApiPromise<RecordVersion>;
-  /** Get a version of an MCP server in the format of the public MCP registry. Use `latest` for the newest version. Requires `viewer` or `runtime`. */
+  /** Get a version of an MCP server in the format of the public MCP registry. */
   getRegistryServerVersion(request: {
     server_name: string;
     version_name: string | number;
     /** Whether to include archived servers, which have the status `deleted`. */
     include_deleted?: boolean;
   }, options?: RequestOptions): ApiPromise<RegistryEntry>;
-  /** Get a repository. Requires `viewer`. */
+  /** Get a repository. */
   getRepo(request: {
     repo_id: string;
   }, options?: RequestOptions): ApiPromise<Repo>;
-  /** Get a result. Requires `viewer`. */
+  /** Get a result. */
   getResult(request: {
     experiment_id: string;
     result_id: string;
   }, options?: RequestOptions): ApiPromise<Result>;
-  /** Get a score. Requires `viewer`. */
+  /** Get a score. */
   getScore(request: {
     score_id: string;
   }, options?: RequestOptions): ApiPromise<Score>;
-  /** Get a batch of scoring runs. Requires `viewer`. */
+  /** Get a batch of scoring runs. */
   getScoreBatch(request: {
     score_batch_id: string;
-    /** Waits up to this many seconds for the work to end, then returns its state. 8 requests of a caller can wait at once in a process. A further one, and a process that stops, respond at once. */
+    /** Waits up to this many seconds for the work to end, then returns its state. 8 requests of a caller can wait at once in a process. */
     wait_s?: number;
   }, options?: RequestOptions): ApiPromise<ScoreBatch>;
-  /** Get a scoring run. Requires `viewer`. */
+  /** Get a scoring run. */
   getScoreRun(request: {
     score_run_id: string;
-    /** Waits up to this many seconds for the work to end, then returns its state. 8 requests of a caller can wait at once in a process. A further one, and a process that stops, respond at once. */
+    /** Waits up to this many seconds for the work to end, then returns its state. 8 requests of a caller can wait at once in a process. */
     wait_s?: number;
   }, options?: RequestOptions): ApiPromise<ScoreRun>;
-  /** Get a scorer. Requires `viewer`. */
+  /** Get a scorer. */
   getScorer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<Scorer>;
-  /** Measure the agreement of a scorer with a reference. Requires `viewer`. */
+  /** Measure the agreement of a scorer with a reference. */
   getScorerAgreement(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
-    /** Counts only scores by this version of the scorer. By default, scores by any version. */
+    /** Counts only scores by this version of the scorer. */
     scorer_version?: number;
-    /** Counts only scores by this version of the reference. By default, scores by any version. */
+    /** Counts only scores by this version of the reference. */
     reference_scorer_version?: number;
     /** The scorer to compare with, such as a human scorer. */
     reference_scorer_id: string;
     /** Counts only the units of this experiment's results: their traces, else their sessions, else the results themselves. */
     experiment_id?: string;
   }, options?: RequestOptions): ApiPromise<Agreement>;
-  /** Get one version of a scorer. Requires `viewer`. */
+  /** Get one version of a scorer. */
   getScorerVersion(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     version: string | number;
   }, options?: RequestOptions): ApiPromise<ScorerVersion>;
-  /** Get a rule of a scorer. Requires `viewer`. */
+  /** Get a rule of a scorer. */
   getScoringRule(request: {
     rule_id: string;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
-  /** Get a service account. Requires `viewer` in the organization. */
+  /** Get a service account. */
   getServiceAccount(request: {
     service_account_id: string;
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
-  /** Get a session. Requires `viewer`. */
+  /** Get a session. */
   getSession(request: {
     /** The session id that the agent sends, percent-encoded. */
     session_id: string;
   }, options?: RequestOptions): ApiPromise<Session>;
-  /** Get a signing key, without its private key. Requires `viewer` in the organization. */
+  /** Get a signing key, without its private key. */
   getSigningKey(request: {
     kid: string;
   }, options?: RequestOptions): ApiPromise<SigningKey>;
-  /** Get a skill. Requires `viewer` or `runtime`. */
+  /** Get a skill. */
   getSkill(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Skill>;
-  /** Get the discovery index of the skills that you may read. In the format of Agent Skills Discovery 0.2.0, with the newest version of each skill that is not archived. 400 for more than 1,000 skills. Requires `viewer` or `runtime`. */
+  /** Get the discovery index of the skills that you may read. */
   getSkillIndex(request?: {
-    /** Only skills of this workspace. Names are unique in a workspace, but not across workspaces. */
+    /** Only skills of this workspace. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<SkillIndex>;
-  /** Get a version of a skill with its files. Requires `viewer` or `runtime`. */
+  /** Get a version of a skill with its files. */
   getSkillVersion(request: {
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<SkillVersionDetail>;
-  /** Download the files of a version as a zip archive. Requires `viewer` or `runtime`. */
+  /** Download the files of a version as a zip archive. */
   getSkillVersionContent(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get the SKILL.md of a version. Requires `viewer` or `runtime`. */
+  /** Get the SKILL.md of a version. */
   getSkillVersionSkillMd(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Download the files of a version as a zip archive with SKILL.md at its root. Requires `viewer` or `runtime`. */
+  /** Download the files of a version as a zip archive with SKILL.md at its root. */
   getSkillVersionZip(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
     /** The number of a version, a label that points to it, or `latest`. */
     version_ordinal: string | number;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get an item whose audience includes your organization, listed or not. Requires `viewer`. */
+  /** Get an item whose audience includes your organization, listed or not. */
   getStoreItem(request: {
     store_item_id: string;
   }, options?: RequestOptions): ApiPromise<CatalogueItem>;
-  /** Download the package of an item. The package is a reproducible tar.gz. Its first file is `manifest.json`. Requires `viewer`. */
+  /** Download the package of an item. */
   getStoreItemPackage(request: {
     store_item_id: string;
     /** Defaults to the newest release. */
     release_id?: string;
   }, options?: RequestOptions): ApiPromise<Response>;
-  /** Get a trace with the tree of its first 1,000 spans. Requires `viewer`. */
+  /** Get a trace with the tree of its first 1,000 spans. */
   getTrace(request: {
     trace_id: string;
   }, options?: RequestOptions): ApiPromise<TraceTree>;
-  /** Get what the organization uses of its quotas. Requires `viewer`. */
+  /** Get what the organization uses of its quotas. */
   getUsage(request?: {}, options?: RequestOptions): ApiPromise<Usage>;
-  /** Get a user. Requires `viewer` in the organization. */
+  /** Get a user. */
   getUser(request: {
     user_id: string;
   }, options?: RequestOptions): ApiPromise<User>;
-  /** Get a workspace. Requires `viewer`. */
+  /** Get a workspace. */
   getWorkspace(request: {
     workspace_id: string;
   }, options?: RequestOptions): ApiPromise<Workspace>;
-  /** Register an MCP server from a `server.json` of the public MCP registry. Requires `editor`. */
+  /** Register an MCP server from a `server.json` of the public MCP registry. */
   importMcpServer(request: {
     body: ImportServer;
   }, options?: RequestOptions): ApiPromise<Server>;
-  /** Import records, all or none. Requires `editor`. */
+  /** Import records, all or none. */
   importRecords(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     /** How to handle a record whose `external_id` another record of the dataset already has, unless that record is archived: `error` returns 409 and imports nothing, `skip` leaves the existing record unchanged, and `update` gives it a new version with exactly the imported content. */
     on_conflict?: "error" | "skip" | "update";
-    /** How CSV cells become values: `auto` reads a cell that begins with `{` or `[` and is valid JSON as JSON, and any other cell as text; `text` reads every cell as text; `json` requires a file in the form of an export with `cells=json`. For CSV only. */
+    /** How CSV cells become values: `auto` reads a cell that begins with `{` or `[` and is valid JSON as JSON, and any other cell as text; `text` reads every cell as text; `json` requires a file in the form of an export with `cells=json`. */
     cells?: "auto" | "text" | "json";
     /** The workspace that X-Service-Workspace-Id names. */
     workspace_id?: string;
     body: ImportVersion | RawBody;
   }, options?: RequestOptions): ApiPromise<RecordImport>;
-  /** Ingest logs (OTLP/HTTP). Requires `editor` or `runtime`. */
+  /** Ingest logs (OTLP/HTTP). */
   ingestLogs(request: {
     body: { [key: string]: unknown; } | RawBody;
   }, options?: RequestOptions): ApiPromise<ExportLogsResponse>;
-  /** Ingest metrics (OTLP/HTTP). Requires `editor` or `runtime`. */
+  /** Ingest metrics (OTLP/HTTP). */
   ingestMetrics(request: {
     body: { [key: string]: unknown; } | RawBody;
   }, options?: RequestOptions): ApiPromise<ExportMetricsResponse>;
-  /** Ingest traces (OTLP/HTTP). Requires `editor` or `runtime`. */
+  /** Ingest traces (OTLP/HTTP). */
   ingestTraces(request: {
     body: { [key: string]: unknown; } | RawBody;
   }, options?: RequestOptions): ApiPromise<ExportTraceResponse>;
-  /** List acquisitions, newest first. Requires `viewer`. */
-  listAcquisitions(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  /** List acquisitions, newest first. */
+  listAcquisitions(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6026,22 +5770,12 @@ export interface Operations {
     workspace_id?: string;
     /** Only acquisitions of this item. */
     store_item_id?: string;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Acquisition, AcquisitionPage>;
-  /** List the traces of a session, newest first. Requires `viewer`. */
-  listAgentSessionTraces(request: {
+  }, options?: RequestOptions): Pages<Acquisition>;
+  /** List the traces of a session, newest first. */
+  listAgentSessionTraces(request: Paging & {
     session_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "started_at" | "-started_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
@@ -6055,16 +5789,10 @@ export interface Operations {
     tag?: string;
     prompt_name?: string;
     prompt_version?: string;
-  }, options?: RequestOptions): Pages<ScoredTrace, ScoredTracePage>;
-  /** List sessions. Requires `viewer` or `runtime`. */
-  listAgentSessions(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScoredTrace>;
+  /** List sessions. */
+  listAgentSessions(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6077,39 +5805,23 @@ export interface Operations {
     session_status?: "active" | "completed" | "failed";
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<AgentSession, AgentSessionPage>;
-  /** List the versions of an agent. Requires `viewer` or `runtime`. */
-  listAgentVersions(request: {
+  }, options?: RequestOptions): Pages<AgentSession>;
+  /** List the versions of an agent. */
+  listAgentVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
-  }, options?: RequestOptions): Pages<AgentVersion, AgentVersionPage>;
-  /** List agents. Requires `viewer` or `runtime`. */
-  listAgents(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<AgentVersion>;
+  /** List agents. */
+  listAgents(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6121,44 +5833,28 @@ export interface Operations {
     name?: string;
     /** Only resources in this state. */
     sync_state?: "unmanaged" | "pending" | "synced" | "drifted" | "failed";
-    /** Only resources that this app declares. Takes its slug or its id. */
+    /** Only resources that this app declares. */
     app?: string;
     /** Words or word prefixes in the name, the display name or the description. */
     q?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Agent, AgentPage>;
-  /** List the items of an annotation queue in the order of work. Requires `viewer`. */
-  listAnnotationItems(request: {
+  }, options?: RequestOptions): Pages<Agent>;
+  /** List the items of an annotation queue in the order of work. */
+  listAnnotationItems(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
     item_status?: "pending" | "in_progress" | "skipped" | "completed";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<AnnotationItem, AnnotationItemPage>;
-  /** List annotation queues. Requires `viewer`. */
-  listAnnotationQueues(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<AnnotationItem>;
+  /** List annotation queues. */
+  listAnnotationQueues(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6166,42 +5862,26 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** The exact name. */
     name?: string;
     /** Words or word prefixes in the name or description. */
     q?: string;
-  }, options?: RequestOptions): Pages<AnnotationQueue, AnnotationQueuePage>;
-  /** List the people who work on an annotation queue. Requires `viewer`. */
-  listAnnotators(request: {
+  }, options?: RequestOptions): Pages<AnnotationQueue>;
+  /** List the people who work on an annotation queue. */
+  listAnnotators(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Annotator, AnnotatorPage>;
-  /** List the API keys of a service account. Requires `viewer` in the organization. */
-  listApiKeys(request: {
+  }, options?: RequestOptions): Pages<Annotator>;
+  /** List the API keys of a service account. */
+  listApiKeys(request: Paging & {
     service_account_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6211,19 +5891,11 @@ export interface Operations {
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ApiKey, ApiKeyPage>;
-  /** List the versions of a registered API. Requires `viewer` or `runtime`. */
-  listApiVersions(request: {
+  }, options?: RequestOptions): Pages<ApiKey>;
+  /** List the versions of a registered API. */
+  listApiVersions(request: Paging & {
     api_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6231,18 +5903,10 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ApiVersion, ApiVersionPage>;
-  /** List registered APIs. Requires `viewer` or `runtime`. */
-  listApis(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ApiVersion>;
+  /** List registered APIs. */
+  listApis(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6254,24 +5918,16 @@ export interface Operations {
     name?: string;
     /** Only resources in this state. */
     sync_state?: "unmanaged" | "pending" | "synced" | "drifted" | "failed";
-    /** Only resources that this app declares. Takes its slug or its id. */
+    /** Only resources that this app declares. */
     app?: string;
     /** Words or word prefixes in the name, the base URL, or the description. */
     q?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Api, ApiPage>;
-  /** List apps. Requires `viewer`. */
-  listApps(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<Api>;
+  /** List apps. */
+  listApps(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "app" | "-app";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6288,18 +5944,10 @@ export interface Operations {
     sync_state?: "pending" | "synced" | "failed";
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<App, AppPage>;
-  /** List the audit entries of the workspaces that the caller administers. Requires `admin`. */
-  listAuditEntries(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<App>;
+  /** List the audit entries of the workspaces that the caller administers. */
+  listAuditEntries(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6313,34 +5961,18 @@ export interface Operations {
     resource_type?: "org" | "user" | "workspace" | "member" | "service_account" | "api_key" | "token" | "signing_key" | "app" | "repo" | "api" | "model_provider" | "model" | "gateway_key" | "model_budget" | "file" | "skill" | "mcp_server" | "tool" | "agent" | "trace" | "dataset" | "dataset_version" | "record" | "experiment" | "result" | "scorer" | "scoring_rule" | "score" | "annotation_queue" | "store_item" | "acquisition" | "erasure";
     /** Only entries of this resource. */
     resource_id?: string;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<AuditEntry, AuditLogPage>;
-  /** List the rows of a CSV version, as cases. Requires `viewer`. */
-  listDatasetVersionRows(request: {
+  }, options?: RequestOptions): Pages<AuditEntry>;
+  /** List the rows of a CSV version, as cases. */
+  listDatasetVersionRows(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     version: string | number;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<DatasetCase, DatasetCasePage>;
-  /** List a dataset's CSV versions. Requires `viewer`. */
-  listDatasetVersions(request: {
+  }, options?: RequestOptions): Pages<DatasetCase>;
+  /** List a dataset's CSV versions. */
+  listDatasetVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6348,18 +5980,10 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<DatasetVersion, DatasetVersionPage>;
-  /** List datasets. Requires `viewer`. */
-  listDatasets(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<DatasetVersion>;
+  /** List datasets. */
+  listDatasets(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6367,24 +5991,16 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Words or word prefixes in the name or description. */
     q?: string;
     /** The exact name. */
     name?: string;
     /** Datasets with this tag. */
     tag?: string;
-  }, options?: RequestOptions): Pages<Dataset, DatasetPage>;
-  /** List the erasures of the workspaces that the caller administers. Requires `admin`. */
-  listErasures(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<Dataset>;
+  /** List the erasures of the workspaces that the caller administers. */
+  listErasures(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6396,50 +6012,26 @@ export interface Operations {
     /** Only erasures of this subject. */
     subject_id?: string;
     erasure_status?: "queued" | "running" | "succeeded";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Erasure, ErasurePage>;
-  /** List the cases of an experiment, as they stood when it was created. Requires `viewer`. */
-  listExperimentCases(request: {
+  }, options?: RequestOptions): Pages<Erasure>;
+  /** List the cases of an experiment, as they stood when it was created. */
+  listExperimentCases(request: Paging & {
     experiment_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
     /** `pending` if the case has fewer results than the experiment has `trials`; else `failed` if at least one has an `error`, or `done`. */
     state?: "pending" | "failed" | "done";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ExperimentCase, ExperimentCasePage>;
-  /** List a trace's spans, by start time. Requires `viewer`. */
-  listExperimentTraceSpans(request: {
+  }, options?: RequestOptions): Pages<ExperimentCase>;
+  /** List a trace's spans, by start time. */
+  listExperimentTraceSpans(request: Paging & {
     experiment_id: string;
     trace_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "started_at" | "-started_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-  }, options?: RequestOptions): Pages<Span, SpanPage>;
-  /** List an experiment's traces. Requires `viewer`. */
-  listExperimentTraces(request: {
+  }, options?: RequestOptions): Pages<Span>;
+  /** List an experiment's traces. */
+  listExperimentTraces(request: Paging & {
     experiment_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6447,8 +6039,6 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     user_id?: string;
     /** `deployment.environment.name` of the resource. */
     environment?: string;
@@ -6456,34 +6046,20 @@ export interface Operations {
     tag?: string;
     prompt_name?: string;
     prompt_version?: string;
-  }, options?: RequestOptions): Pages<ExperimentTrace, ExperimentTracePage>;
-  /** List how many trials of each case pass, with pass@k and pass^k. Requires `viewer`. */
-  listExperimentTrials(request: {
+  }, options?: RequestOptions): Pages<ExperimentTrace>;
+  /** List how many trials of each case pass, with pass@k and pass^k. */
+  listExperimentTrials(request: Paging & {
     experiment_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
     /** The lowest score of a trial that passes. */
     threshold?: number;
-    /** The number of trials that pass@k and pass^k are about. Defaults to the `trials` of the experiment. */
+    /** The number of trials that pass@k and pass^k are about. */
     k?: number;
     /** The name of a scorer that has scored results of the experiment. */
     scorer: string;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
   }, options?: RequestOptions): Pages<CaseTrials, ExperimentTrialPage>;
-  /** List experiments. Requires `viewer`. */
-  listExperiments(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  /** List experiments. */
+  listExperiments(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6491,7 +6067,7 @@ export interface Operations {
     until?: string | Date;
     subject_kind?: "agent" | "harness" | "skill";
     experiment_status?: "running" | "completed" | "failed";
-    /** The `key:value` of a scalar in the config. The key of a nested member is its path with dots. Numbers may have any form (`lr:1e-5`). Repeatable; all must match. */
+    /** The `key:value` of a scalar in the config. */
     config?: string[];
     dataset_id?: string;
     subject_id?: string;
@@ -6504,19 +6080,11 @@ export interface Operations {
     q?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Experiment, ExperimentPage>;
-  /** List the versions of a file. Requires `viewer` or `runtime`. */
-  listFileVersions(request: {
+  }, options?: RequestOptions): Pages<Experiment>;
+  /** List the versions of a file. */
+  listFileVersions(request: Paging & {
     file_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6524,18 +6092,10 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<FileVersion, FileVersionPage>;
-  /** List files. Requires `viewer` or `runtime`. */
-  listFiles(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<FileVersion>;
+  /** List files. */
+  listFiles(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6547,7 +6107,7 @@ export interface Operations {
     name?: string;
     /** Only resources in this state. */
     sync_state?: "unmanaged" | "pending" | "synced" | "drifted" | "failed";
-    /** Only resources that this app declares. Takes its slug or its id. */
+    /** Only resources that this app declares. */
     app?: string;
     /** Words or word prefixes in the name. */
     q?: string;
@@ -6555,10 +6115,8 @@ export interface Operations {
     media_type?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<StoredFile, FilePage>;
-  /** List the versions of an MCP server in the format of the public MCP registry, newest first. Requires `viewer` or `runtime`. */
+  }, options?: RequestOptions): Pages<StoredFile>;
+  /** List the versions of an MCP server in the format of the public MCP registry, newest first. */
   listFrozenRegistryServerVersions(request: {
     server_name: string;
     limit?: number;
@@ -6567,49 +6125,35 @@ export interface Operations {
     /** Whether to include archived servers, which have the status `deleted`. */
     include_deleted?: boolean;
   }, options?: RequestOptions): ApiPromise<RegistryPage>;
-  /** List MCP servers in the format of the public MCP registry. Requires `viewer` or `runtime`. */
+  /** List MCP servers in the format of the public MCP registry. */
   listFrozenRegistryServers(request?: {
     limit?: number;
-    /** Words or word prefixes in the title, the URL without its query, or the description. A server name from this listing is also accepted. */
+    /** Words or word prefixes in the title, the URL without its query, or the description. */
     search?: string;
-    /** Only servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived servers. */
+    /** Only servers that changed at this time or later (RFC 3339), oldest change first. */
     updated_since?: string | Date;
-    /** Only servers whose latest version is this one, such as `1.0.3`. `latest` means any. Each server is listed once, with its latest version. */
+    /** Only servers whose latest version is this one, such as `1.0.3`. */
     version?: string;
-    /** Only servers of this workspace. The public registry does not have this parameter. */
+    /** Only servers of this workspace. */
     workspace_id?: string;
     /** `metadata.nextCursor` of the previous page. */
     cursor?: string;
     /** Whether to include archived servers, which have the status `deleted`. */
     include_deleted?: boolean;
   }, options?: RequestOptions): ApiPromise<RegistryPage>;
-  /** List the gate checks of an experiment, newest first. The newest 1,000 checks are kept, with their rules, their result, the time and who made them. Requires `viewer`. */
-  listGates(request: {
+  /** List the gate checks of an experiment, newest first. */
+  listGates(request: Paging & {
     experiment_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<KeptGate, KeptGatePage>;
-  /** List gateway keys, including revoked ones. Requires `viewer`. */
-  listGatewayKeys(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<KeptGate>;
+  /** List gateway keys, including revoked ones. */
+  listGatewayKeys(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6621,72 +6165,48 @@ export interface Operations {
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<GatewayKey, GatewayKeyPage>;
-  /** List log records, newest first. Requires `viewer`. */
-  listLogs(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<GatewayKey>;
+  /** List log records, newest first. */
+  listLogs(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "logged_at" | "-logged_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
     since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
     until?: string | Date;
-    /** `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared verbatim, other values as JSON (`retry:true`). Repeatable: all pairs must match. */
+    /** `key:value` of an attribute of the record or of its resource. */
     attribute?: string[];
     /** Minimum severity: its short name, or its number in OpenTelemetry. */
     severity?: "trace" | "trace2" | "trace3" | "trace4" | "debug" | "debug2" | "debug3" | "debug4" | "info" | "info2" | "info3" | "info4" | "warn" | "warn2" | "warn3" | "warn4" | "error" | "error2" | "error3" | "error4" | "fatal" | "fatal2" | "fatal3" | "fatal4" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "10" | "11" | "12" | "13" | "14" | "15" | "16" | "17" | "18" | "19" | "20" | "21" | "22" | "23" | "24";
     /** Only records of this trace: 32 lower-case hexadecimal digits. */
     trace_id?: string;
-    /** Text that the body contains. Case-insensitive. */
+    /** Text that the body contains. */
     q?: string;
     /** `service.name` of the resource, compared exactly. */
     service_name?: string;
-  }, options?: RequestOptions): Pages<LogRecord, LogRecordPage>;
-  /** List the checks of an MCP server, newest first. Requires `viewer` or `runtime`. */
-  listMcpServerChecks(request: {
+  }, options?: RequestOptions): Pages<LogRecord>;
+  /** List the checks of an MCP server, newest first. */
+  listMcpServerChecks(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `true`: only checks that succeeded. `false`: only checks that failed. */
+    /** `true`: only checks that succeeded. */
     ok?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
-  }, options?: RequestOptions): Pages<ServerCheck, ServerCheckPage>;
-  /** List the versions of an MCP server. Requires `viewer` or `runtime`. */
-  listMcpServerVersions(request: {
+  }, options?: RequestOptions): Pages<ServerCheck>;
+  /** List the versions of an MCP server. */
+  listMcpServerVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6694,20 +6214,12 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
-  }, options?: RequestOptions): Pages<ServerVersion, ServerVersionPage>;
-  /** List MCP servers, except the system server named `registry`. Requires `viewer` or `runtime`. */
-  listMcpServers(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ServerVersion>;
+  /** List MCP servers, except the system server named `registry`. */
+  listMcpServers(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6719,7 +6231,7 @@ export interface Operations {
     name?: string;
     /** Only resources in this state. */
     sync_state?: "unmanaged" | "pending" | "synced" | "drifted" | "failed";
-    /** Only resources that this app declares. Takes its slug or its id. */
+    /** Only resources that this app declares. */
     app?: string;
     /** Words or word prefixes in the name, the URL without its query, or the description. */
     q?: string;
@@ -6727,42 +6239,26 @@ export interface Operations {
     health?: "unknown" | "healthy" | "unhealthy";
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Server, ServerPage>;
-  /** List the versions of a tool, newest first. Only the newest 100 versions are stored. Requires `viewer` or `runtime`. */
-  listMcpToolVersions(request: {
+  }, options?: RequestOptions): Pages<Server>;
+  /** List the versions of a tool, newest first. */
+  listMcpToolVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
     tool_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
-  }, options?: RequestOptions): Pages<ToolVersion, ToolVersionPage>;
-  /** List the tools of an MCP server, by name. Requires `viewer` or `runtime`. */
-  listMcpTools(request: {
+  }, options?: RequestOptions): Pages<ToolVersion>;
+  /** List the tools of an MCP server, by name. */
+  listMcpTools(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6772,21 +6268,13 @@ export interface Operations {
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
-  }, options?: RequestOptions): Pages<Tool, ToolPage>;
-  /** List the members of a workspace. Requires `viewer`. */
-  listMembers(request: {
+  }, options?: RequestOptions): Pages<Tool>;
+  /** List the members of a workspace. */
+  listMembers(request: Paging & {
     workspace_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "principal_id" | "-principal_id";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6794,19 +6282,11 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Member, MemberPage>;
-  /** List the messages of a session, in order. Requires `viewer` or `runtime`. */
-  listMessages(request: {
+  }, options?: RequestOptions): Pages<Member>;
+  /** List the messages of a session, in order. */
+  listMessages(request: Paging & {
     session_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6814,44 +6294,28 @@ export interface Operations {
     until?: string | Date;
     /** Only messages with this role. */
     role?: "user" | "assistant" | "system" | "tool";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Message, MessagePage>;
-  /** List data points, newest first. Requires `viewer`. */
-  listMetrics(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<Message>;
+  /** List data points, newest first. */
+  listMetrics(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "measured_at" | "-measured_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
     since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
     until?: string | Date;
-    /** `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared verbatim, other values as JSON (`retry:true`). Repeatable: all pairs must match. */
+    /** `key:value` of an attribute of the record or of its resource. */
     attribute?: string[];
     type?: "gauge" | "sum" | "histogram" | "exponential_histogram" | "summary";
     /** Name of the metric, compared exactly. */
     name?: string;
     /** `service.name` of the resource, compared exactly. */
     service_name?: string;
-  }, options?: RequestOptions): Pages<MetricPoint, MetricPointPage>;
-  /** List model providers. Requires `viewer` or `runtime`. */
-  listModelProviders(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<MetricPoint>;
+  /** List model providers. */
+  listModelProviders(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6867,41 +6331,25 @@ export interface Operations {
     q?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ModelProvider, ModelProviderPage>;
-  /** Get the usage and cost of model calls. Callers who have only the role `runtime`, and keys without the area `read`, see only their own usage. Requires `viewer` or `runtime`. */
-  listModelUsage(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
+  }, options?: RequestOptions): Pages<ModelProvider>;
+  /** Get the usage and cost of model calls. */
+  listModelUsage(request?: Paging & {
     /** Only usage in this workspace. */
     workspace_id?: string;
     /** Only usage of this model. */
     model_id?: string;
     /** Only usage of this user or service account. */
     principal_id?: string;
-    /** Only usage on this day (UTC) or later: a date or a time (RFC 3339). Default: the first day of the current month. */
+    /** Only usage on this day (UTC) or later: a date or a time (RFC 3339). */
     since?: string;
-    /** Only usage before this day (UTC): a date, or a time (RFC 3339). A time after midnight includes the whole day. Default: the first day of the next month. */
+    /** Only usage before this day (UTC): a date, or a time (RFC 3339). */
     until?: string;
     /** The groupings, separated by commas: `day`, `model`, `principal`, `provider` and `workspace`. */
     group_by?: string;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
   }, options?: RequestOptions): Pages<ModelUsage, ModelUsagePage>;
-  /** List models. Compatible with OpenAI's clients. A key without the area `read`, such as a gateway key, lists only the models that it may call. Requires `viewer` or `runtime`. */
-  listModels(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  /** List models. */
+  listModels(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6919,18 +6367,10 @@ export interface Operations {
     q?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
   }, options?: RequestOptions): Pages<Model, ModelPage>;
-  /** List organizations. Only for platform principals. */
-  listOrgs(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  /** List organizations. */
+  listOrgs(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6941,50 +6381,34 @@ export interface Operations {
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Org, OrgPage>;
-  /** List the releases of an item, newest first. Requires `viewer`. */
-  listPublisherItemReleases(request: {
+  }, options?: RequestOptions): Pages<Org>;
+  /** List the releases of an item, newest first. */
+  listPublisherItemReleases(request: Paging & {
     store_item_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<CatalogueRelease & { created_by: string; }, StoreReleasePage>;
-  /** List the items of your organization, newest first. Requires `viewer`. */
+  }, options?: RequestOptions): Pages<CatalogueRelease & { created_by: string; }>;
+  /** List the items of your organization, newest first. */
   listPublisherItems(request?: {
-    /** The maximum number of items on a page; 0 returns only the total. A page of large items (several MiB together) may have fewer items. To continue after them, use `offset`. */
+    /** The maximum number of items on a page; 0 returns only the total. */
     limit?: number;
-    /** The number of items to skip, from the newest. A page costs the same at any offset. */
+    /** The number of items to skip, from the newest. */
     offset?: number;
     /** `false` omits the total: it is null. */
     total?: boolean;
     /** Only items with exactly this name. */
     name?: string;
-  }, options?: RequestOptions): Pages<StoreItem, StoreItemsPage>;
-  /** List the versions of a record. Requires `viewer`. */
-  listRecordVersions(request: {
+  }, options?: RequestOptions): Pages<StoreItem>;
+  /** List the versions of a record. */
+  listRecordVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     dataset_record_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -6992,27 +6416,19 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<RecordVersion, RecordVersionPage>;
-  /** List a dataset's records. Requires `viewer`. */
-  listRecords(request: {
+  }, options?: RequestOptions): Pages<RecordVersion>;
+  /** List a dataset's records. */
+  listRecords(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
     source_kind?: "manual" | "session" | "trace" | "external";
-    /** Words or word prefixes in `input`, `expected` or `metadata`. The search covers the first 40,000 characters of the JSON of input and expected. */
+    /** Words or word prefixes in `input`, `expected` or `metadata`. */
     q?: string;
     label?: string;
     category?: string;
@@ -7022,10 +6438,8 @@ export interface Operations {
     external_id?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<DatasetRecord, RecordPage>;
-  /** List the versions of an MCP server in the format of the public MCP registry, newest first. Requires `viewer` or `runtime`. */
+  }, options?: RequestOptions): Pages<DatasetRecord>;
+  /** List the versions of an MCP server in the format of the public MCP registry, newest first. */
   listRegistryServerVersions(request: {
     server_name: string;
     limit?: number;
@@ -7034,31 +6448,25 @@ export interface Operations {
     /** Whether to include archived servers, which have the status `deleted`. */
     include_deleted?: boolean;
   }, options?: RequestOptions): ApiPromise<RegistryPage>;
-  /** List MCP servers in the format of the public MCP registry. Requires `viewer` or `runtime`. */
+  /** List MCP servers in the format of the public MCP registry. */
   listRegistryServers(request?: {
     limit?: number;
-    /** Words or word prefixes in the title, the URL without its query, or the description. A server name from this listing is also accepted. */
+    /** Words or word prefixes in the title, the URL without its query, or the description. */
     search?: string;
-    /** Only servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived servers. */
+    /** Only servers that changed at this time or later (RFC 3339), oldest change first. */
     updated_since?: string | Date;
-    /** Only servers whose latest version is this one, such as `1.0.3`. `latest` means any. Each server is listed once, with its latest version. */
+    /** Only servers whose latest version is this one, such as `1.0.3`. */
     version?: string;
-    /** Only servers of this workspace. The public registry does not have this parameter. */
+    /** Only servers of this workspace. */
     workspace_id?: string;
     /** `metadata.nextCursor` of the previous page. */
     cursor?: string;
     /** Whether to include archived servers, which have the status `deleted`. */
     include_deleted?: boolean;
   }, options?: RequestOptions): ApiPromise<RegistryPage>;
-  /** List repositories. Requires `viewer`. */
-  listRepos(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  /** List repositories. */
+  listRepos(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7074,30 +6482,20 @@ export interface Operations {
     url?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Repo, RepoPage>;
-  /** List an experiment's results. Requires `viewer`. */
-  listResults(request: {
+  }, options?: RequestOptions): Pages<Repo>;
+  /** List an experiment's results. */
+  listResults(request: Paging & {
     experiment_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. Repeatable; all must match. */
+    /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. */
     score?: string[];
     /** Only results created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only results created before this time (RFC 3339). */
     until?: string | Date;
-    /** `created_at` (the default is `-created_at`), `updated_at`, `duration_ms` or `score:<scorer>`. Ascending; a leading `-` sorts descending. Results without the duration or the score come last. */
+    /** `created_at` (the default is `-created_at`), `updated_at`, `duration_ms` or `score:<scorer>`. */
     sort?: string;
     /** Has no effect, because results cannot be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     case_id?: string;
     dataset_record_id?: string;
     session_id?: string;
@@ -7106,16 +6504,10 @@ export interface Operations {
     tag?: string;
     /** Whether the result has an `error`. */
     has_error?: boolean;
-  }, options?: RequestOptions): Pages<Result, ResultPage>;
-  /** List batches of scoring runs. Requires `viewer`. */
-  listScoreBatches(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<Result>;
+  /** List batches of scoring runs. */
+  listScoreBatches(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7128,19 +6520,11 @@ export interface Operations {
     experiment_id?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ScoreBatch, ScoreBatchPage>;
-  /** List the results of a scoring run. Requires `viewer`. */
-  listScoreRunResults(request: {
+  }, options?: RequestOptions): Pages<ScoreBatch>;
+  /** List the results of a scoring run. */
+  listScoreRunResults(request: Paging & {
     score_run_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7148,18 +6532,10 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ScoreResult, ScoreResultPage>;
-  /** List scoring runs. Requires `viewer`. */
-  listScoreRuns(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScoreResult>;
+  /** List scoring runs. */
+  listScoreRuns(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7176,39 +6552,23 @@ export interface Operations {
     score_batch_id?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ScoreRun, ScoreRunPage>;
-  /** List scorer starters. Requires `viewer`. */
-  listScorerStarters(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScoreRun>;
+  /** List scorer starters. */
+  listScorerStarters(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     scorer_kind?: "code" | "llm_judge" | "human";
     grain?: "trace" | "session";
     /** Starters with this tag. */
     tag?: string;
-  }, options?: RequestOptions): Pages<ScorerStarter, ScorerStarterPage>;
-  /** List the versions of a scorer. Requires `viewer`. */
-  listScorerVersions(request: {
+  }, options?: RequestOptions): Pages<ScorerStarter>;
+  /** List the versions of a scorer. */
+  listScorerVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7216,18 +6576,10 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ScorerVersion, ScorerVersionPage>;
-  /** List scorers. Requires `viewer`. */
-  listScorers(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScorerVersion>;
+  /** List scorers. */
+  listScorers(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7243,17 +6595,9 @@ export interface Operations {
     tag?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Scorer, ScorerPage>;
-  /** List scores of all sources. Requires `viewer`. */
-  listScores(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
+  }, options?: RequestOptions): Pages<Scorer>;
+  /** List scores of all sources. */
+  listScores(request?: Paging & {
     scorer_version?: number;
     scorer_kind?: "code" | "llm_judge" | "human";
     source?: "client" | "hosted" | "human" | "end_user";
@@ -7269,7 +6613,7 @@ export interface Operations {
     since?: string | Date;
     /** Scores recorded before this time (RFC 3339). */
     until?: string | Date;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "score" | "-score";
     /** Scores whose comment contains this text, in upper or lower case. */
     comment?: string;
@@ -7279,12 +6623,10 @@ export interface Operations {
     metadata?: string;
     /** The score that supersedes this one. */
     supersedes_score_id?: string;
-    /** The scores that this one supersedes. Requires `include_superseded`. */
+    /** The scores that this one supersedes. */
     superseded_by_score_id?: string;
     /** Includes superseded scores. */
     include_superseded?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Scores by any version of this scorer. */
     scorer_id?: string;
     /** Scores under this name, whether or not a scorer has it. */
@@ -7308,18 +6650,12 @@ export interface Operations {
     score_run_id?: string;
     /** Scores that this principal recorded, or whose run this principal started. */
     created_by?: string;
-  }, options?: RequestOptions): Pages<Score, ScorePage>;
-  /** List the rules of a scorer. Requires `viewer`. */
-  listScoringRules(request: {
+  }, options?: RequestOptions): Pages<Score>;
+  /** List the rules of a scorer. */
+  listScoringRules(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7327,18 +6663,10 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ScoringRule, ScoringRulePage>;
-  /** List service accounts. Requires `viewer` in the organization. */
-  listServiceAccounts(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScoringRule>;
+  /** List service accounts. */
+  listServiceAccounts(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7353,21 +6681,11 @@ export interface Operations {
     workspace_id?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<ServiceAccount, ServiceAccountPage>;
-  /** List a session's traces, newest first. Requires `viewer`. */
-  listSessionTraces(request: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ServiceAccount>;
+  /** List a session's traces, newest first. */
+  listSessionTraces(request: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "started_at" | "-started_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
@@ -7383,34 +6701,20 @@ export interface Operations {
     prompt_version?: string;
     /** The session id that the agent sends, percent-encoded. */
     session_id: string;
-  }, options?: RequestOptions): Pages<ScoredTrace, ScoredTracePage>;
-  /** List a session's messages and tool calls, oldest first, each once. Requires `viewer`. */
-  listSessionTranscript(request: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
+  }, options?: RequestOptions): Pages<ScoredTrace>;
+  /** List a session's messages and tool calls, oldest first, each once. */
+  listSessionTranscript(request: Paging & {
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
     since?: string | Date;
     /** Exclusive upper bound (RFC 3339) of the same time. */
     until?: string | Date;
     /** The session id that the agent sends, percent-encoded. */
     session_id: string;
-  }, options?: RequestOptions): Pages<TranscriptItem, TranscriptPage>;
-  /** List sessions by their last trace, newest first. Requires `viewer`. */
-  listSessions(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<TranscriptItem>;
+  /** List sessions by their last trace, newest first. */
+  listSessions(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "last_started_at" | "-last_started_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
@@ -7424,16 +6728,10 @@ export interface Operations {
     tag?: string;
     prompt_name?: string;
     prompt_version?: string;
-  }, options?: RequestOptions): Pages<Session, SessionPage>;
-  /** List the signing keys of the organization. Requires `viewer` in the organization. */
-  listSigningKeys(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<Session>;
+  /** List the signing keys of the organization. */
+  listSigningKeys(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7441,20 +6739,12 @@ export interface Operations {
     until?: string | Date;
     /** Only keys with this name. */
     name?: string;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<SigningKey, SigningKeyPage>;
-  /** List the versions of a skill. Requires `viewer` or `runtime`. */
-  listSkillVersions(request: {
+  }, options?: RequestOptions): Pages<SigningKey>;
+  /** List the versions of a skill. */
+  listSkillVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7462,20 +6752,12 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
-  }, options?: RequestOptions): Pages<SkillVersion, SkillVersionPage>;
-  /** List skills. Requires `viewer` or `runtime`. */
-  listSkills(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<SkillVersion>;
+  /** List skills. */
+  listSkills(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7487,58 +6769,34 @@ export interface Operations {
     name?: string;
     /** Only resources in this state. */
     sync_state?: "unmanaged" | "pending" | "synced" | "drifted" | "failed";
-    /** Only resources that this app declares. Takes its slug or its id. */
+    /** Only resources that this app declares. */
     app?: string;
     /** Words or word prefixes in the name or the description. */
     q?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Skill, SkillPage>;
-  /** List the spans of a trace, by start time. Requires `viewer`. */
-  listSpans(request: {
+  }, options?: RequestOptions): Pages<Skill>;
+  /** List the spans of a trace, by start time. */
+  listSpans(request: Paging & {
     trace_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "started_at" | "-started_at";
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-  }, options?: RequestOptions): Pages<TelemetrySpan, TelemetrySpanPage>;
-  /** List the releases of an item, newest first. Requires `viewer`. */
-  listStoreItemReleases(request: {
+  }, options?: RequestOptions): Pages<TelemetrySpan>;
+  /** List the releases of an item, newest first. */
+  listStoreItemReleases(request: Paging & {
     store_item_id: string;
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
     /** Only items created before this time (RFC 3339). */
     until?: string | Date;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<CatalogueRelease, CatalogueReleasePage>;
-  /** List the items in the catalogue of your organization, newest first. Requires `viewer`. */
-  listStoreItems(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<CatalogueRelease>;
+  /** List the items in the catalogue of your organization, newest first. */
+  listStoreItems(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7552,19 +6810,9 @@ export interface Operations {
     category?: "agents" | "skills" | "tools" | "data" | "evaluation" | "other";
     /** Only items with this topic. */
     topic?: string;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<CatalogueItem, CataloguePage>;
-  /** List traces, by default newest first. Requires `viewer`. */
-  listTraces(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
+  }, options?: RequestOptions): Pages<CatalogueItem>;
+  /** List traces, by default newest first. */
+  listTraces(request?: Paging & {
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
     /** Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or `measured_at` of a data point. */
@@ -7578,15 +6826,15 @@ export interface Operations {
     tag?: string;
     prompt_name?: string;
     prompt_version?: string;
-    /** `started_at`, `duration_ms`, `cost_usd` or `score:<scorer>`, where `<scorer>` is the name of a scorer. A leading `-` sorts in descending order. The default is `-started_at`. Traces without a cost come last; traces without a score are omitted. */
+    /** `started_at`, `duration_ms`, `cost_usd` or `score:<scorer>`, where `<scorer>` is the name of a scorer. */
     sort?: string;
-    /** `<scorer>:<gte|lte|eq>:<number>`: the trace has a current score by the scorer that meets the condition. Repeatable: all conditions must match. */
+    /** `<scorer>:<gte|lte|eq>:<number>`: the trace has a current score by the scorer that meets the condition. */
     score?: string[];
     /** `error`: at least one span has an error. */
     status?: "ok" | "error";
-    /** `key:value` of an attribute of a span or of its resource. The key ends at the first colon. Strings are compared verbatim, other values as JSON (`llm.is_streaming:true`). Repeatable: for each pair, at least one span must match. */
+    /** `key:value` of an attribute of a span or of its resource. */
     attribute?: string[];
-    /** Only scores from this source count for `score` and for a sort by a score. `hosted` means scores of the service's own runs. Allowed only with `score` or a sort by a score. */
+    /** Only scores from this source count for `score` and for a sort by a score. */
     score_source?: "client" | "hosted" | "human" | "end_user";
     session_id?: string;
     service_name?: string;
@@ -7599,18 +6847,12 @@ export interface Operations {
     min_duration_ms?: number;
     /** Maximum duration in milliseconds. */
     max_duration_ms?: number;
-    /** Text that the name of a span, or the input or output of the root span, must contain. Case-insensitive. */
+    /** Text that the name of a span, or the input or output of the root span, must contain. */
     q?: string;
-  }, options?: RequestOptions): Pages<ScoredTrace, ScoredTracePage>;
-  /** List the users of the organization. Requires `viewer` in the organization. */
-  listUsers(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScoredTrace>;
+  /** List the users of the organization. */
+  listUsers(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7621,18 +6863,10 @@ export interface Operations {
     status?: "active" | "suspended";
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<User, UserPage>;
-  /** List the scoring rules of all scorers. Requires `viewer`. */
-  listWorkspaceScoringRules(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<User>;
+  /** List the scoring rules of all scorers. */
+  listWorkspaceScoringRules(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7640,21 +6874,13 @@ export interface Operations {
     until?: string | Date;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
     /** Rules of this scorer. */
     scorer_id?: string;
     enabled?: boolean;
-  }, options?: RequestOptions): Pages<ScoringRule, ScoringRulePage>;
-  /** List the workspaces that the caller may read. Requires `viewer`. */
-  listWorkspaces(request?: {
-    /** Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in total): continue with `next_cursor`. */
-    limit?: number;
-    /** Number of items to skip. Cannot be combined with `cursor`. */
-    offset?: number;
-    /** `false` skips counting: `total` is null. */
-    total?: boolean;
-    /** The member to sort by, in ascending order. A leading `-` sorts in descending order. */
+  }, options?: RequestOptions): Pages<ScoringRule>;
+  /** List the workspaces that the caller may read. */
+  listWorkspaces(request?: Paging & {
+    /** The member to sort by, in ascending order. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name";
     /** Only items created at or after this time (RFC 3339). */
     since?: string | Date;
@@ -7666,371 +6892,369 @@ export interface Operations {
     name?: string;
     /** Includes archived items, if the items of the list can be archived. */
     include_archived?: boolean;
-    /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
-    cursor?: string;
-  }, options?: RequestOptions): Pages<Workspace, WorkspacePage>;
-  /** Show what a reconcile of an app would do now, without doing it. Returns the same 422 as a reconcile for declarations that cannot be applied, but does not set `sync_error` of the app. Requires `admin`. */
+  }, options?: RequestOptions): Pages<Workspace>;
+  /** Show what a reconcile of an app would do now, without doing it. */
   planApp(request: {
     app: string;
   }, options?: RequestOptions): ApiPromise<AppPlan>;
-  /** Compute statistics of an experiment's traces. The body can have at most 64 KiB. Requires `viewer`. */
+  /** Compute statistics of an experiment's traces. */
   queryExperimentTraceStats(request: {
     experiment_id: string;
     body?: TraceStatsQuery;
   }, options?: RequestOptions): ApiPromise<TraceStats>;
-  /** Compute statistics of all scores that are not superseded. Every score that matches the filters counts: of each source, of each version of a scorer, and of each person. A result that two versions scored counts twice, whereas the means of an experiment take one score of each result. For one version, send `scorer_version`, or group by `version`; for one source, send `source`. The body can have at most 64 KiB. Requires `viewer`. */
+  /** Compute statistics of all scores that are not superseded. */
   queryScoreStats(request?: {
     body?: ScoreStatsQuery;
   }, options?: RequestOptions): ApiPromise<ScoreStats>;
-  /** Compute statistics of the workspace's spans. The body can have at most 64 KiB. Requires `viewer`. */
+  /** Compute statistics of the workspace's spans. */
   querySpanStats(request?: {
     body?: SpanStatsQuery;
   }, options?: RequestOptions): ApiPromise<TelemetryTraceStats>;
-  /** Compute statistics of the workspace's traces. The body can have at most 64 KiB. Requires `viewer`. */
+  /** Compute statistics of the workspace's traces. */
   queryTraceStats(request?: {
     body?: TelemetryTraceStatsQuery;
   }, options?: RequestOptions): ApiPromise<TelemetryTraceStats>;
-  /** Reconcile an app: create, restore, update and archive its resources in one transaction. Requires `admin`. */
+  /** Reconcile an app: create, restore, update and archive its resources in one transaction. */
   reconcileApp(request: {
     app: string;
   }, options?: RequestOptions): ApiPromise<ReconcileResult>;
-  /** Refresh the tools of an MCP server. Requires `editor`. */
+  /** Refresh the tools of an MCP server. */
   refreshMcpServer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ToolChanges>;
-  /** Remove a member from a workspace. Requires `admin`. */
+  /** Remove a member from a workspace. */
   removeMember(request: {
     workspace_id: string;
     principal_id: string;
   }, options?: RequestOptions): ApiPromise<void>;
-  /** Restore an archived agent. Requires `admin`. */
+  /** Restore an archived agent. */
   restoreAgent(request: {
     agent_id: string;
   }, options?: RequestOptions): ApiPromise<Agent>;
-  /** Restore an archived session. Requires `admin`. */
+  /** Restore an archived session. */
   restoreAgentSession(request: {
     session_id: string;
   }, options?: RequestOptions): ApiPromise<AgentSession>;
-  /** Restore an archived annotation queue. Requires `evaluator`. */
+  /** Restore an archived annotation queue. */
   restoreAnnotationQueue(request: {
     queue_id: string;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
-  /** Restore an archived API, without its deleted secret. Requires `admin`. */
+  /** Restore an archived API, without its deleted secret. */
   restoreApi(request: {
     api_id: string;
   }, options?: RequestOptions): ApiPromise<Api>;
-  /** Restore an archived app. The app takes back the resources that it owned, unless they are archived or no longer `unmanaged`. Requires `admin`. */
+  /** Restore an archived app. */
   restoreApp(request: {
     app: string;
   }, options?: RequestOptions): ApiPromise<App>;
-  /** Restore an archived dataset. Requires `evaluator`. */
+  /** Restore an archived dataset. */
   restoreDataset(request: {
     dataset_id: string;
   }, options?: RequestOptions): ApiPromise<Dataset>;
-  /** Restore an archived experiment. Requires `evaluator`. */
+  /** Restore an archived experiment. */
   restoreExperiment(request: {
     experiment_id: string;
   }, options?: RequestOptions): ApiPromise<Experiment>;
-  /** Restore an archived file. Requires `admin`. */
+  /** Restore an archived file. */
   restoreFile(request: {
     file_id: string;
   }, options?: RequestOptions): ApiPromise<StoredFile>;
-  /** Restore an archived MCP server and its tools. The secret is not restored. Send it again with PATCH. Requires `admin`. */
+  /** Restore an archived MCP server and its tools. */
   restoreMcpServer(request: {
     server_id: string;
   }, options?: RequestOptions): ApiPromise<Server>;
-  /** Restore an archived model. Requires `admin`. */
+  /** Restore an archived model. */
   restoreModel(request: {
     model_id: string;
   }, options?: RequestOptions): ApiPromise<Model>;
-  /** Restore an archived model provider, without its deleted key. Requires `admin`. */
+  /** Restore an archived model provider, without its deleted key. */
   restoreModelProvider(request: {
     provider_id: string;
   }, options?: RequestOptions): ApiPromise<ModelProvider>;
-  /** Restore an archived record. Requires `evaluator`. */
+  /** Restore an archived record. */
   restoreRecord(request: {
     dataset_id: string;
     dataset_record_id: string;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
-  /** Restore an archived repository. Requires `admin`. */
+  /** Restore an archived repository. */
   restoreRepo(request: {
     repo_id: string;
   }, options?: RequestOptions): ApiPromise<Repo>;
-  /** Restore an archived scorer. Requires `evaluator`. */
+  /** Restore an archived scorer. */
   restoreScorer(request: {
     scorer_id: string;
   }, options?: RequestOptions): ApiPromise<Scorer>;
-  /** Restore an archived rule of a scorer. Requires `evaluator`. */
+  /** Restore an archived rule of a scorer. */
   restoreScoringRule(request: {
     scorer_id: string;
     rule_id: string;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
-  /** Restore an archived service account and its keys, except revoked ones. Requires `admin` in the organization. */
+  /** Restore an archived service account and its keys, except revoked ones. */
   restoreServiceAccount(request: {
     service_account_id: string;
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
-  /** Restore an archived skill. Requires `admin`. */
+  /** Restore an archived skill. */
   restoreSkill(request: {
     skill_id: string;
   }, options?: RequestOptions): ApiPromise<Skill>;
-  /** Restore an archived workspace. Requires `admin`. */
+  /** Restore an archived workspace. */
   restoreWorkspace(request: {
     workspace_id: string;
   }, options?: RequestOptions): ApiPromise<Workspace>;
-  /** Mark the newest release of an item as reviewed, or as not reviewed. Only for platform principals. */
+  /** Mark the newest release of an item as reviewed, or as not reviewed. */
   reviewStoreItem(request: {
     store_item_id: string;
     body: ReviewStoreItem;
   }, options?: RequestOptions): ApiPromise<StoreItem>;
-  /** Revoke an API key and the tokens it was exchanged for. Requires `admin` in the organization. */
+  /** Revoke an API key and the tokens it was exchanged for. */
   revokeApiKey(request: {
     service_account_id: string;
     key_id: string;
   }, options?: RequestOptions): ApiPromise<ApiKey>;
-  /** Revoke a gateway key and archive its service account. Requires `admin`. */
+  /** Revoke a gateway key and archive its service account. */
   revokeGatewayKey(request: {
     key_id: string;
   }, options?: RequestOptions): ApiPromise<GatewayKey>;
-  /** Revoke a signing key. Signatures made with the key can no longer be verified. Requires `admin` in the whole organization. */
+  /** Revoke a signing key. */
   revokeSigningKey(request: {
     kid: string;
   }, options?: RequestOptions): ApiPromise<SigningKey>;
-  /** Revoke the caller's token or, as an admin, any token of the organization. The body can have at most 16 KiB. Requires authentication, but no role. */
+  /** Revoke the caller's token or, as an admin, any token of the organization. */
   revokeToken(request: {
     body: RevokeToken | RawBody;
   }, options?: RequestOptions): ApiPromise<RevokedToken>;
-  /** Send a message of the Model Context Protocol. The endpoint serves revision 2026-07-28 and the revisions from 2024-11-05 to 2025-11-25. It is stateless: each request is independent, and the response is JSON. GET and DELETE return 405. Each tool requires the same role as the corresponding operation of the API. The body can have at most 1 MiB. Requires `viewer` or `runtime`. */
+  /** Send a message of the Model Context Protocol. */
   runMcpRequest(request: {
     body: McpRequest | McpRequest[];
   }, options?: RequestOptions): ApiPromise<McpResult | McpError | (McpResult | McpError)[] | undefined>;
-  /** Score traces, sessions or results, or test or preview a scorer. In mode `score`, an organization can have at most `MAX_OPEN_SCORE_RUNS` open runs (429 with `Retry-After`). In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs no judge backend. Without one, it shows the request for a judge that supports every feature, and omits `model` if the scorer names none. Requires `evaluator`. */
+  /** Score traces, sessions or results, or test or preview a scorer. */
   runScorer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     body: ScoringRequest;
   }, options?: RequestOptions): ApiPromise<SynchronousScores | QueuedRun>;
-  /** Score an item of an annotation queue. Answers all scorers of the queue at once. Each answer becomes a human score, as if it were recorded with `POST /eval/v1/scores`. An expired claim still counts unless somebody else has taken the item (409). Requires `annotator`. */
+  /** Score an item of an annotation queue. */
   scoreAnnotationItem(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
     item_id: string;
     body: ScoreItem;
   }, options?: RequestOptions): ApiPromise<ItemOutcome>;
-  /** Score the results of an experiment with several scorers. Orders one batch for each scorer, all or none, for a running or a finalized experiment. If nothing is left to score, a batch has a `total` of 0 and has succeeded. An organization can have at most `MAX_OPEN_SCORE_BATCHES` open batches (429 with `Retry-After`). Without a judge backend for a scorer of kind `llm_judge`, the response is 503 and nothing is stored. Requires `evaluator`. */
+  /** Score the results of an experiment with several scorers. */
   scoreExperiment(request: {
     experiment_id: string;
     body: ScoreExperiment;
   }, options?: RequestOptions): ApiPromise<ScoreBatches>;
-  /** Search datasets. The body can have at most 64 KiB. Requires `viewer`. */
+  /** Search datasets. */
   searchDatasets(request: {
     body: DatasetSearch;
-  }, options?: RequestOptions): Pages<Dataset, DatasetPage>;
-  /** Search experiments. The body can have at most 64 KiB. Requires `viewer`. */
+  }, options?: RequestOptions): Pages<Dataset>;
+  /** Search experiments. */
   searchExperiments(request: {
     body: ExperimentSearch;
-  }, options?: RequestOptions): Pages<Experiment, ExperimentPage>;
-  /** Search by keywords, by embeddings, or by both. The body can have at most 256 KiB. Requires `viewer`. */
+  }, options?: RequestOptions): Pages<Experiment>;
+  /** Search by keywords, by embeddings, or by both. */
   searchRegistry(request: {
     body: Search;
   }, options?: RequestOptions): ApiPromise<SearchPage>;
-  /** Point a label to a version of an agent. Moves the label if it points to another version. Labels in `protected_labels` of the organization require the role `admin`. Requires `editor`. */
+  /** Point a label to a version of an agent. */
   setAgentLabel(request: {
     /** The name of the label, other than `latest`. */
     label: string;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: PutLabel;
   }, options?: RequestOptions): ApiPromise<Agent>;
-  /** Set the roles of a principal in a workspace. Requires `admin`. */
+  /** Set the roles of a principal in a workspace. */
   setMember(request: {
     workspace_id: string;
     principal_id: string;
     body: PutMember;
   }, options?: RequestOptions): ApiPromise<Member>;
-  /** Set the monthly model budget of a workspace. Requires `admin`. */
+  /** Set the monthly model budget of a workspace. */
   setModelBudget(request: {
     workspace_id: string;
     body: PutModelBudget;
   }, options?: RequestOptions): ApiPromise<ModelBudget>;
-  /** Replace the policy of an item: who sees it, whether it is listed, and whether it can be acquired. Requires `publisher`. */
+  /** Replace the policy of an item: who sees it, whether it is listed, and whether it can be acquired. */
   setPublisherItemPolicy(request: {
     store_item_id: string;
     body: PublisherItemPolicy;
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
-  /** Point a label to a version of a skill. Moves the label if it points to another version. Labels in `protected_labels` of the organization require the role `admin`. Requires `editor`. */
+  /** Point a label to a version of a skill. */
   setSkillLabel(request: {
     /** The name of the label, other than `latest`. */
     label: string;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: PutLabel;
   }, options?: RequestOptions): ApiPromise<Skill>;
-  /** Skip an item of an annotation queue. The item goes to another person. It is not offered to you again, but you can still score it. Requires `annotator`. */
+  /** Skip an item of an annotation queue. */
   skipAnnotationItem(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
     item_id: string;
     body: SkipItem;
   }, options?: RequestOptions): ApiPromise<ItemOutcome>;
-  /** Test whether an MCP server can be used, and refresh its tools. Requires `editor`. */
+  /** Test whether an MCP server can be used, and refresh its tools. */
   testMcpServer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
   }, options?: RequestOptions): ApiPromise<ServerTest>;
-  /** Change an agent. Each change creates a version. Requires `editor`. */
+  /** Change an agent. */
   updateAgent(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     agent_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: PatchAgent;
   }, options?: RequestOptions): ApiPromise<Agent>;
-  /** Change the title, status or metadata of a session. Requires `editor` or `runtime`. */
+  /** Change the title, status or metadata of a session. */
   updateAgentSession(request: {
     session_id: string;
     body: PatchSession;
   }, options?: RequestOptions): ApiPromise<AgentSession>;
-  /** Change an annotation queue. Requires `editor`. */
+  /** Change an annotation queue. */
   updateAnnotationQueue(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     queue_id: string;
     body: PatchAnnotationQueue;
   }, options?: RequestOptions): ApiPromise<AnnotationQueue>;
-  /** Change a registered API. An API that an app declares is `drifted` after a change, until the app is reconciled. Requires `admin`. */
+  /** Change a registered API. */
   updateApi(request: {
     api_id: string;
     body: PatchApi;
   }, options?: RequestOptions): ApiPromise<Api>;
-  /** Change an app. Resources whose declarations change are `pending` until the next reconcile. Requires `editor`. */
+  /** Change an app. */
   updateApp(request: {
     app: string;
     body: PatchApp;
   }, options?: RequestOptions): ApiPromise<App>;
-  /** Change a dataset. Requires `editor`. */
+  /** Change a dataset. */
   updateDataset(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     body: PatchDataset;
   }, options?: RequestOptions): ApiPromise<Dataset>;
-  /** Change a running experiment, or finalize it. Requires `editor`. */
+  /** Change a running experiment, or finalize it. */
   updateExperiment(request: {
     experiment_id: string;
     body: PatchExperiment;
   }, options?: RequestOptions): ApiPromise<Experiment>;
-  /** Rename a file or change its metadata. Requires `editor`. */
+  /** Rename a file or change its metadata. */
   updateFile(request: {
     file_id: string;
     body: PatchFile;
   }, options?: RequestOptions): ApiPromise<StoredFile>;
-  /** Change the name or the limits of a gateway key. Requires `admin`. */
+  /** Change the name or the limits of a gateway key. */
   updateGatewayKey(request: {
     key_id: string;
     body: PatchGatewayKey;
   }, options?: RequestOptions): ApiPromise<GatewayKey>;
-  /** Change an MCP server. A server that an app declares is then `drifted` until the app is reconciled. Requires `editor`. */
+  /** Change an MCP server. */
   updateMcpServer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     server_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: PatchServer;
   }, options?: RequestOptions): ApiPromise<Server>;
-  /** Change a model. Requires `admin`. */
+  /** Change a model. */
   updateModel(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     model_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: PatchModel;
   }, options?: RequestOptions): ApiPromise<Model>;
-  /** Change a model provider. Requires `admin`. */
+  /** Change a model provider. */
   updateModelProvider(request: {
     provider_id: string;
     body: PatchModelProvider;
   }, options?: RequestOptions): ApiPromise<ModelProvider>;
-  /** Change, suspend or reinstate an organization. Only for platform principals. */
+  /** Change, suspend or reinstate an organization. */
   updateOrg(request: {
     org_id: string;
     body: PatchAnyOrg;
   }, options?: RequestOptions): ApiPromise<Org>;
-  /** Change the caller's organization. Requires `owner` in the whole organization. */
+  /** Change the caller's organization. */
   updateOwnOrg(request: {
     body: PatchOrg;
   }, options?: RequestOptions): ApiPromise<Org>;
-  /** Change the texts of an item. The content, `actions` and `policy` are read-only here. To change them, publish a release or replace the policy. If-Match takes the ETag of the item, not that of its policy. Requires `publisher`. */
+  /** Change the texts of an item. */
   updatePublisherItem(request: {
     store_item_id: string;
     body: PatchPublisherItem;
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
-  /** Change a record, which creates a new version. Requires `editor`. */
+  /** Change a record, which creates a new version. */
   updateRecord(request: {
     dataset_record_id: string;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     dataset_id: string;
     body: PatchRecord;
   }, options?: RequestOptions): ApiPromise<DatasetRecord>;
-  /** Change a repository. Requires `editor`. */
+  /** Change a repository. */
   updateRepo(request: {
     repo_id: string;
     body: PatchRepo;
   }, options?: RequestOptions): ApiPromise<Repo>;
-  /** Add scores to a result of a running experiment, or change its tags and metadata. Requires `editor`. */
+  /** Add scores to a result of a running experiment, or change its tags and metadata. */
   updateResult(request: {
     experiment_id: string;
     result_id: string;
     body: PatchResult;
   }, options?: RequestOptions): ApiPromise<Result>;
-  /** Change a scorer. Requires `editor`. */
+  /** Change a scorer. */
   updateScorer(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     body: PatchScorer;
   }, options?: RequestOptions): ApiPromise<Scorer>;
-  /** Change a rule of a scorer. Requires `evaluator`. */
+  /** Change a rule of a scorer. */
   updateScoringRule(request: {
     rule_id: string;
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     scorer_id: string;
     body: PatchScoringRule;
   }, options?: RequestOptions): ApiPromise<ScoringRule>;
-  /** Change, suspend or reinstate a service account. Requires `admin` in the organization. */
+  /** Change, suspend or reinstate a service account. */
   updateServiceAccount(request: {
     service_account_id: string;
     body: PatchServiceAccount;
   }, options?: RequestOptions): ApiPromise<ServiceAccount>;
-  /** Change fields of SKILL.md. Each change creates a version. Requires `editor`. */
+  /** Change fields of SKILL.md. */
   updateSkill(request: {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
     skill_id: string;
-    /** The workspace of `name:` in the path. Without it, the name is looked up in the workspace of the header, or in the only one that you can access. */
+    /** The workspace of `name:` in the path. */
     workspace_id?: string;
     body: PatchSkill;
   }, options?: RequestOptions): ApiPromise<Skill>;
-  /** Change, suspend or reinstate a user. Requires `admin` in the whole organization. */
+  /** Change, suspend or reinstate a user. */
   updateUser(request: {
     user_id: string;
     body: PatchUser;
   }, options?: RequestOptions): ApiPromise<User>;
-  /** Change a workspace. Requires `admin`. */
+  /** Change a workspace. */
   updateWorkspace(request: {
     workspace_id: string;
     body: PatchWorkspace;
   }, options?: RequestOptions): ApiPromise<Workspace>;
-  /** Upgrade an acquisition to the newest release, or to another one. Requires `editor`. */
+  /** Upgrade an acquisition to the newest release, or to another one. */
   upgradeAcquisition(request: {
     acquisition_id: string;
     body: UpgradeAcquisition;
   }, options?: RequestOptions): ApiPromise<Acquisition & { changes: UpgradeChange[]; }>;
-  /** Withdraw an item permanently. The item can no longer be acquired, and other organizations can no longer read or download it. Existing copies stay. Requires `publisher`. */
+  /** Withdraw an item permanently. */
   withdrawPublisherItem(request: {
     store_item_id: string;
   }, options?: RequestOptions): ApiPromise<PublisherItem>;
