@@ -191,7 +191,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
     const schemas = operation.results.filter(Boolean);
     const page = this.resolve(schemas[0])?.properties;
     const item = operation.list && this.type(this.resolve(page.items).items);
-    if (item && Object.keys(page).length === 2) return `Pages<${item}>`;
+    if (operation.list === 'c' && Object.keys(page).length === 2) return `Pages<${item}>`;
     const types = schemas.map((schema) => this.type(schema));
     if (item) return `Pages<${item}, ${union(types)}>`;
     if (operation.mayBeEmpty && types.length > 0) types.push('undefined');

@@ -66,9 +66,9 @@ export interface PageInfo {
   limit: number;
   offset: number;
   /** Exact up to 100,000, and null beyond. */
-  total?: number | null;
+  total: number | null;
   /** Null on the last page. */
-  next_cursor?: string | null;
+  next_cursor: string | null;
 }
 
 /** One page of a list. */

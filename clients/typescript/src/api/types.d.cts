@@ -1354,6 +1354,10 @@ export type DatasetFilter = {
   dataset_record_ids?: string[] | null;
   case_ids?: string[] | null;
 };
+export type DatasetPage = {
+  items: Dataset[];
+  page: PageMeta;
+};
 export type DatasetRecord = RecordVersion & {
   updated_at: string;
   archived_at: string | null;
@@ -1572,6 +1576,10 @@ export type ExperimentCase = {
   /** Null for a CSV version. */
   dataset_record_id: string | null;
   tags: string[];
+};
+export type ExperimentPage = {
+  items: Experiment[];
+  page: PageMeta;
 };
 export type ExperimentSearch = {
   limit?: number;
@@ -4195,6 +4203,16 @@ export type StoreItem = {
   topics?: string[];
   version_label?: string | null;
 };
+export type StoreItemsPage = {
+  items: StoreItem[];
+  page: StoreItemsPageMeta;
+};
+export type StoreItemsPageMeta = {
+  limit: number;
+  offset: number;
+  /** The number of items of the organization. */
+  total?: number | null;
+};
 export type StorePolicy = {
   /** Increases with every change of the policy. */
   generation: number;
@@ -6402,7 +6420,7 @@ export interface Operations {
     total?: boolean;
     /** Only items with exactly this name. */
     name?: string;
-  }, options?: RequestOptions): Pages<StoreItem>;
+  }, options?: RequestOptions): Pages<StoreItem, StoreItemsPage>;
   /** List the versions of a record. */
   listRecordVersions(request: Paging & {
     /** The id, or `name:` and the name, such as `name:support%20cases`. */
@@ -7051,11 +7069,11 @@ export interface Operations {
   /** Search datasets. */
   searchDatasets(request: {
     body: DatasetSearch;
-  }, options?: RequestOptions): Pages<Dataset>;
+  }, options?: RequestOptions): Pages<Dataset, DatasetPage>;
   /** Search experiments. */
   searchExperiments(request: {
     body: ExperimentSearch;
-  }, options?: RequestOptions): Pages<Experiment>;
+  }, options?: RequestOptions): Pages<Experiment, ExperimentPage>;
   /** Search by keywords, by embeddings, or by both. */
   searchRegistry(request: {
     body: Search;
