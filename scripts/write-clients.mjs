@@ -70,10 +70,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
       size = done.size;
       for (const name of this.used) if (!done.has(name)) done.set(name, this.declaration(name));
     }
-    return [...done.keys()]
-      .sort()
-      .map((name) => done.get(name))
-      .join('');
+    return [...done.values()].join('');
   }
 
   declaration(name) {
@@ -239,38 +236,36 @@ function operationsOf(document) {
             .reduce((parent, each) => parent[each], document),
         )
       : part;
-  return Object.entries(document.paths)
-    .flatMap(([route, { parameters: shared = [], ...methods }]) =>
-      Object.entries(methods).map(([method, operation]) => {
-        const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve);
-        const contents = Object.entries(operation.responses)
-          .filter(([status]) => status < 300)
-          .map(([, response]) => resolve(response).content ?? {});
-        const types = contents.flatMap((content) => Object.keys(content));
-        const results = contents.map((content) => content[JSON_TYPE]?.schema);
-        const page = resolve(results.find(Boolean))?.properties;
-        const body = resolve(operation.requestBody);
-        const has = (name) => parameters.some((parameter) => parameter.name === name);
-        const hasBodyCursor = Boolean(resolve(body?.content[JSON_TYPE]?.schema)?.properties?.cursor);
-        return {
-          ...operation,
-          method,
-          path: route,
-          parameters,
-          body: body?.content,
-          isBodyRequired: body?.required === true,
-          results,
-          isRaw: types.length > 0 && !types.includes(JSON_TYPE),
-          mayStream: types.includes(EVENTS),
-          mayBeEmpty: contents.some((content) => Object.keys(content).length === 0),
-          list:
-            page?.items && page.page
-              ? (has('cursor') && 'c') || (hasBodyCursor && 'b') || (has('offset') && 'o')
-              : undefined,
-        };
-      }),
-    )
-    .sort((a, b) => (a.operationId < b.operationId ? -1 : 1));
+  return Object.entries(document.paths).flatMap(([route, { parameters: shared = [], ...methods }]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve);
+      const contents = Object.entries(operation.responses)
+        .filter(([status]) => status < 300)
+        .map(([, response]) => resolve(response).content ?? {});
+      const types = contents.flatMap((content) => Object.keys(content));
+      const results = contents.map((content) => content[JSON_TYPE]?.schema);
+      const page = resolve(results.find(Boolean))?.properties;
+      const body = resolve(operation.requestBody);
+      const has = (name) => parameters.some((parameter) => parameter.name === name);
+      const hasBodyCursor = Boolean(resolve(body?.content[JSON_TYPE]?.schema)?.properties?.cursor);
+      return {
+        ...operation,
+        method,
+        path: route,
+        parameters,
+        body: body?.content,
+        isBodyRequired: body?.required === true,
+        results,
+        isRaw: types.length > 0 && !types.includes(JSON_TYPE),
+        mayStream: types.includes(EVENTS),
+        mayBeEmpty: contents.some((content) => Object.keys(content).length === 0),
+        list:
+          page?.items && page.page
+            ? (has('cursor') && 'c') || (hasBodyCursor && 'b') || (has('offset') && 'o')
+            : undefined,
+      };
+    }),
+  );
 }
 
 /** Joins types without repeating simple ones. */
