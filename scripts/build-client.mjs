@@ -1,6 +1,15 @@
 // Builds clients/typescript/dist: checks the types, writes the client as ESM and as CommonJS, each with its declarations, and
 // packs it for npm. The same sources give the same bytes.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
@@ -12,6 +21,7 @@ const SOURCES = path.join(CLIENT, 'src');
 const DIST = path.join(CLIENT, 'dist');
 const ESM = path.join(DIST, 'esm');
 const CJS = path.join(DIST, 'cjs');
+const PACKAGE = JSON.parse(readFileSync(path.join(CLIENT, 'package.json'), 'utf8'));
 /** The command line tool is a program, so one format is enough. */
 const ESM_ONLY = `cli${path.sep}`;
 
@@ -22,7 +32,7 @@ function filesBelow(folder) {
     .sort();
 }
 
-/** Checks the types and writes both formats. Returns what is wrong with the sources. */
+/** Writes dist/esm. Returns what is wrong with the sources. */
 function compile() {
   const { config } = ts.readConfigFile(path.join(CLIENT, 'tsconfig.json'), (file) =>
     readFileSync(file, 'utf8'),
@@ -30,51 +40,48 @@ function compile() {
   const parsed = ts.parseJsonConfigFileContent(config, ts.sys, CLIENT);
   const program = ts.createProgram(parsed.fileNames, parsed.options);
   const found = [...parsed.errors, ...ts.getPreEmitDiagnostics(program)];
-  if (found.length > 0) return found;
-  const declarations = new Map();
-  const { diagnostics } = program.emit(
-    undefined,
-    (file, text) => declarations.set(path.relative(ESM, file), text),
-    undefined,
-    true,
-  );
-  writeDeclarations(declarations);
-  for (const file of filesBelow(SOURCES).filter((each) => /(?<!\.d)\.ts$/.test(each))) {
-    for (const [folder, module] of formatsOf(file))
-      write(path.join(folder, file.replace(/\.ts$/, '.js')), toJavaScript(file, module));
+  return found.length > 0 ? found : program.emit().diagnostics;
+}
+
+/**
+ * Removes the declarations that no entry point of the package needs, and what comments are left in the code, because users
+ * read those of the declarations. Then writes dist/cjs, whose declarations are those of dist/esm: they name the same files.
+ */
+function writeFormats() {
+  const needed = new Set();
+  for (const { import: entry } of Object.values(PACKAGE.exports))
+    if (entry) addDeclaration(entry.replace('./dist/esm/', '').replace(/\.js$/, '.d.ts'), needed);
+  for (const file of filesBelow(ESM)) {
+    const text = readFileSync(path.join(ESM, file), 'utf8');
+    if (file.endsWith('.d.ts')) {
+      if (needed.has(file)) write(CJS, file, text);
+      else rmSync(path.join(ESM, file));
+      continue;
+    }
+    write(ESM, file, transpile(text, ts.ModuleKind.ES2022));
+    if (!file.startsWith(ESM_ONLY)) write(CJS, file, transpile(text, ts.ModuleKind.CommonJS));
   }
-  write(path.join(CJS, 'package.json'), '{ "type": "commonjs" }\n');
-  return diagnostics;
+  write(CJS, 'package.json', '{ "type": "commonjs" }\n');
 }
 
-/** Writes the declarations that users can reach, the same for both formats, because they name the same files. */
-function writeDeclarations(declarations) {
-  const { exports } = JSON.parse(readFileSync(path.join(CLIENT, 'package.json'), 'utf8'));
-  const entries = Object.values(exports).flatMap((entry) => entry.import ?? []);
-  const reached = new Set(entries.map((entry) => path.relative('dist/esm', entry).replace(/\.js$/, '.d.ts')));
-  for (const file of reached) {
-    const text = declarations.get(file);
-    for (const [, target] of text.matchAll(/(?:from|import\()\s*'(\.[^']+)\.js'/g))
-      reached.add(`${path.join(path.dirname(file), target)}.d.ts`);
-    for (const [folder] of formatsOf(file)) write(path.join(folder, file), text);
-  }
+/** Adds a declaration file and those that it imports. */
+function addDeclaration(file, needed) {
+  if (needed.has(file) || !existsSync(path.join(ESM, file))) return;
+  needed.add(file);
+  for (const [, name] of readFileSync(path.join(ESM, file), 'utf8').matchAll(
+    /['"](\.{1,2}\/[^'"]+)\.js['"]/g,
+  ))
+    addDeclaration(`${path.join(path.dirname(file), name)}.d.ts`, needed);
 }
 
-/** Returns the folders that a file belongs to, with the module format of each. */
-function formatsOf(file) {
-  const esm = [ESM, ts.ModuleKind.ESNext];
-  return file.startsWith(ESM_ONLY) ? [esm] : [esm, [CJS, ts.ModuleKind.CommonJS]];
-}
+const transpile = (text, module) =>
+  ts.transpileModule(text, {
+    compilerOptions: { module, target: ts.ScriptTarget.ES2022, removeComments: true },
+  }).outputText;
 
-/** Compiles a source without its comments, which the declarations have. */
-function toJavaScript(file, module) {
-  const compilerOptions = { module, target: ts.ScriptTarget.ES2022, removeComments: true };
-  return ts.transpileModule(readFileSync(path.join(SOURCES, file), 'utf8'), { compilerOptions }).outputText;
-}
-
-function write(file, text) {
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
+function write(folder, file, text) {
+  mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+  writeFileSync(path.join(folder, file), text);
 }
 
 /** Adds the declarations that are sources. They are large, so dist/cjs only refers to them. */
@@ -82,23 +89,20 @@ function addDeclarations() {
   for (const file of filesBelow(SOURCES).filter((each) => each.endsWith('.d.cts'))) {
     cpSync(path.join(SOURCES, file), path.join(ESM, file));
     const name = file.replace(/\.d\.cts$/, '.cjs').replaceAll(path.sep, '/');
-    write(
-      path.join(CJS, file),
-      `export type * from '${'../'.repeat(file.split(path.sep).length)}esm/${name}';\n`,
-    );
+    write(CJS, file, `export type * from '${'../'.repeat(file.split(path.sep).length)}esm/${name}';\n`);
   }
 }
 
 /** Writes the package as a tar archive with gzip, with the files that `npm pack` takes. */
 function pack() {
-  const { files } = JSON.parse(readFileSync(path.join(CLIENT, 'package.json'), 'utf8'));
-  const listed = files.flatMap((name) => {
+  const listed = PACKAGE.files.flatMap((name) => {
     const file = path.join(CLIENT, name);
     return statSync(file).isFile() ? [name] : filesBelow(file).map((each) => path.join(name, each));
   });
-  // files of one name are alike, and gzip only finds what is near
-  const byName = (a, b) => (path.basename(a) < path.basename(b) ? -1 : 1);
-  const entries = ['package.json', 'README.md', ...listed.sort(byName)].map((name) => {
+  // gzip finds only what is near, so the files of both formats are side by side, and those of a kind together
+  const key = (name) => `${/[^.]*$/.exec(name)[0]} ${name.replace(/dist\/(?:esm|cjs)\//, '')} ${name}`;
+  const byKind = (a, b) => (key(a) < key(b) ? -1 : 1);
+  const entries = ['package.json', 'README.md', ...listed.sort(byKind)].map((name) => {
     const bytes = readFileSync(path.join(CLIENT, name));
     const padding = Buffer.alloc(-bytes.length & 511);
     return Buffer.concat([
@@ -108,7 +112,7 @@ function pack() {
     ]);
   });
   const archive = Buffer.concat([...entries, Buffer.alloc(1024)]);
-  writeFileSync(path.join(DIST, 'agent-registry.tgz'), gzipSync(archive, { level: 9 }));
+  writeFileSync(path.join(DIST, 'agent-registry.tgz'), gzipSync(archive, { level: 9, memLevel: 9 }));
 }
 
 /** Returns the header of a file in a tar archive (POSIX ustar): root's, of the date that npm uses. */
@@ -140,6 +144,7 @@ function build() {
     );
     return false;
   }
+  writeFormats();
   addDeclarations();
   cpSync(path.join(ROOT, 'LICENSE'), path.join(DIST, 'LICENSE'));
   pack();

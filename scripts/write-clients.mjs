@@ -26,8 +26,8 @@ const EVENTS = 'text/event-stream';
 const INLINE = 60;
 /** An example of a name in a path, which the client encodes itself. */
 const ENCODED_NAME = ', such as `name:support%20cases`';
-/** Longest comment on a member of a response. */
-const LONGEST = 70;
+/** Parameters that each list has. They are declared once. */
+const PAGING = ['limit', 'offset', 'total', 'cursor'];
 
 class Generator {
   constructor(document, version) {
@@ -43,7 +43,7 @@ class Generator {
   files() {
     const api = this.operations.map((operation) => this.method(operation)).join('\n');
     return {
-      [`${FOLDER}/types.d.cts`]: `${NOTICE}import type { ApiPromise, Pages, RawBody, RequestOptions } from './calls.cjs';\n\n${this.types()}
+      [`${FOLDER}/types.d.cts`]: `${NOTICE}import type { ApiPromise, Pages, Paging, RawBody, RequestOptions } from './calls.cjs';\n\n${this.types()}
 /** Every operation of the service. Members of the path and the query are members of \`request\`; a body is its \`body\`. */
 export interface Operations {
 ${api}
@@ -72,10 +72,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
       size = done.size;
       for (const name of this.used) if (!done.has(name)) done.set(name, this.declaration(name));
     }
-    return [...done.keys()]
-      .sort()
-      .map((name) => done.get(name))
-      .join('');
+    return [...done.values()].join('');
   }
 
   declaration(name) {
@@ -148,7 +145,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
       .filter(([, member]) => !(isBody && member.readOnly))
       .map(([name, member]) => {
         const optional = !required.includes(name) || (isBody && name === 'workspace_id') ? '?' : '';
-        return `${doc(member.description, '  ', isBody ? Infinity : LONGEST)}  ${key(name)}${optional}: ${this.type(member)};\n`;
+        return `${doc(member.description, '  ')}  ${key(name)}${optional}: ${this.type(member)};\n`;
       });
     if (members.length === 0 && typeof additionalProperties === 'object')
       return `{ [key: string]: ${this.type(additionalProperties)} }`;
@@ -159,18 +156,21 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
   }
 
   method(operation) {
-    const { operationId, summary, description, parameters, body, isBodyRequired } = operation;
+    const { operationId, summary, parameters, body, isBodyRequired } = operation;
     const accepted = parameters.filter((parameter) => parameter.in !== 'header');
-    const members = accepted.map(
-      (parameter) =>
-        `${doc(parameter.description?.replace(ENCODED_NAME, ''), '    ')}    ${key(parameter.name)}${parameter.required ? '' : '?'}: ${this.parameterType(parameter)};\n`,
-    );
+    const isPaged = operation.list === 'c';
+    const members = accepted
+      .filter(({ name }) => !isPaged || !PAGING.includes(name))
+      .map((parameter) => {
+        const optional = parameter.required ? '' : '?';
+        return `${doc(parameter.description?.replace(ENCODED_NAME, ''), '    ')}    ${key(parameter.name)}${optional}: ${this.parameterType(parameter)};\n`;
+      });
     if (body) members.push(`    body${isBodyRequired ? '' : '?'}: ${this.bodyType(body)};\n`);
     const isOptional = !isBodyRequired && !accepted.some((parameter) => parameter.required);
-    const request =
-      members.length > 0 ? `request${isOptional ? '?' : ''}: {\n${members.join('')}  }, ` : 'request?: {}, ';
-    const text = [summary && `${summary}.`, description].filter(Boolean).join(' ');
-    return `${doc(text, '  ')}  ${operationId}(${request}options?: RequestOptions): ${this.result(operation)};`;
+    const own = members.length > 0 || !isPaged ? `{\n${members.join('')}  }` : '';
+    const type = [isPaged && 'Paging', own].filter(Boolean).join(' & ');
+    const request = `request${isOptional ? '?' : ''}: ${members.length > 0 || isPaged ? type : '{}'}, `;
+    return `${doc(summary && `${summary}.`, '  ')}  ${operationId}(${request}options?: RequestOptions): ${this.result(operation)};`;
   }
 
   parameterType({ in: place, name, schema }) {
@@ -188,12 +188,13 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
   result(operation) {
     if (operation.isRaw) return 'ApiPromise<Response>';
     const schemas = operation.results.filter(Boolean);
-    const [page] = schemas.map((schema) => this.resolve(schema));
+    const page = this.resolve(schemas[0])?.properties;
+    const item = operation.list && this.type(this.resolve(page.items).items);
+    if (operation.list === 'c' && Object.keys(page).length === 2) return `Pages<${item}>`;
     const types = schemas.map((schema) => this.type(schema));
+    if (item) return `Pages<${item}, ${union(types)}>`;
     if (operation.mayBeEmpty && types.length > 0) types.push('undefined');
-    if (!operation.list) return `ApiPromise<${types.length > 0 ? union(types) : 'void'}>`;
-    const item = this.type(this.resolve(page.properties.items).items);
-    return `Pages<${item}, ${union(types)}>`;
+    return `ApiPromise<${types.length > 0 ? union(types) : 'void'}>`;
   }
 
   /** Returns what the client has to know about an operation. */
@@ -237,38 +238,36 @@ function operationsOf(document) {
             .reduce((parent, each) => parent[each], document),
         )
       : part;
-  return Object.entries(document.paths)
-    .flatMap(([route, { parameters: shared = [], ...methods }]) =>
-      Object.entries(methods).map(([method, operation]) => {
-        const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve);
-        const contents = Object.entries(operation.responses)
-          .filter(([status]) => status < 300)
-          .map(([, response]) => resolve(response).content ?? {});
-        const types = contents.flatMap((content) => Object.keys(content));
-        const results = contents.map((content) => content[JSON_TYPE]?.schema);
-        const page = resolve(results.find(Boolean))?.properties;
-        const body = resolve(operation.requestBody);
-        const has = (name) => parameters.some((parameter) => parameter.name === name);
-        const hasBodyCursor = Boolean(resolve(body?.content[JSON_TYPE]?.schema)?.properties?.cursor);
-        return {
-          ...operation,
-          method,
-          path: route,
-          parameters,
-          body: body?.content,
-          isBodyRequired: body?.required === true,
-          results,
-          isRaw: types.length > 0 && !types.includes(JSON_TYPE),
-          mayStream: types.includes(EVENTS),
-          mayBeEmpty: contents.some((content) => Object.keys(content).length === 0),
-          list:
-            page?.items && page.page
-              ? (has('cursor') && 'c') || (hasBodyCursor && 'b') || (has('offset') && 'o')
-              : undefined,
-        };
-      }),
-    )
-    .sort((a, b) => (a.operationId < b.operationId ? -1 : 1));
+  return Object.entries(document.paths).flatMap(([route, { parameters: shared = [], ...methods }]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve);
+      const contents = Object.entries(operation.responses)
+        .filter(([status]) => status < 300)
+        .map(([, response]) => resolve(response).content ?? {});
+      const types = contents.flatMap((content) => Object.keys(content));
+      const results = contents.map((content) => content[JSON_TYPE]?.schema);
+      const page = resolve(results.find(Boolean))?.properties;
+      const body = resolve(operation.requestBody);
+      const has = (name) => parameters.some((parameter) => parameter.name === name);
+      const hasBodyCursor = Boolean(resolve(body?.content[JSON_TYPE]?.schema)?.properties?.cursor);
+      return {
+        ...operation,
+        method,
+        path: route,
+        parameters,
+        body: body?.content,
+        isBodyRequired: body?.required === true,
+        results,
+        isRaw: types.length > 0 && !types.includes(JSON_TYPE),
+        mayStream: types.includes(EVENTS),
+        mayBeEmpty: contents.some((content) => Object.keys(content).length === 0),
+        list:
+          page?.items && page.page
+            ? (has('cursor') && 'c') || (hasBodyCursor && 'b') || (has('offset') && 'o')
+            : undefined,
+      };
+    }),
+  );
 }
 
 /** Joins types without repeating simple ones. */
@@ -279,15 +278,12 @@ function union(types) {
 
 const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
 
-/**
- * Returns the first sentence as a comment, if it is short enough. All sentences would be a third of the package; the API
- * reference has them.
- */
-function doc(text, indent, longest = Infinity) {
+/** Returns the first sentence of a description as a comment. With all of them, the package would be too large. */
+function doc(text, indent) {
   if (!text) return '';
-  const line = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
-  const [sentence] = /^.*?(?<!\be\.g|\bi\.e)\.(?= [^a-z]|$)/.exec(line) ?? [line];
-  return sentence.length > longest ? '' : `${indent}/** ${sentence} */\n`;
+  const plain = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
+  const [first] = /^.*?[.!?](?= [A-Z`(]|$)/.exec(plain) ?? [plain];
+  return `${indent}/** ${first} */\n`;
 }
 
 /** @param {string} root where to write, for tests */

@@ -8,7 +8,7 @@ export {
 } from './core/errors.js';
 export { isTransient, withRetries, type RetryPolicy } from './core/retry.js';
 export { events, lines, textLines, type ServerSentEvent } from './core/streams.js';
-export type { Answer, ApiPromise, PageInfo, Pages, RawBody, RequestOptions } from './api/calls.cjs';
+export type { Answer, ApiPromise, Page, PageInfo, Pages, RawBody, RequestOptions } from './api/calls.cjs';
 export type { NewRecord } from './resources/datasets.js';
 export type { FileSource } from './resources/files.js';
 export type { ToolResult } from './resources/mcp-servers.js';

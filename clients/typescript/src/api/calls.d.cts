@@ -49,21 +49,39 @@ export interface ApiPromise<T> extends Promise<T> {
   asResponse(): Promise<Response>;
 }
 
+/** Which page of a list. */
+export interface Paging {
+  /** Maximum number of items on a page: 0 to 500. A page may have fewer if its items are large (several MiB in total). */
+  limit?: number;
+  /** Number of items to skip. Cannot be combined with `cursor`. */
+  offset?: number;
+  /** `false` skips counting: `total` is null. */
+  total?: boolean;
+  /** `next_cursor` of the previous page of this list with these filters. Costs the same at any depth. */
+  cursor?: string;
+}
+
 /** Where a page stands in its list. */
 export interface PageInfo {
   limit: number;
   offset: number;
   /** Exact up to 100,000, and null beyond. */
-  total?: number | null;
+  total: number | null;
   /** Null on the last page. */
-  next_cursor?: string | null;
+  next_cursor: string | null;
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  items: T[];
+  page: PageInfo;
 }
 
 /**
  * A list. `await` gives its first page, `for await` every item. No page is requested before it is needed. Without a `limit`,
  * iterating requests pages of 200 items that are not counted (`total` is null).
  */
-export interface Pages<T, P = { items: T[]; page: PageInfo }> extends ApiPromise<P>, AsyncIterable<T> {
+export interface Pages<T, P = Page<T>> extends ApiPromise<P>, AsyncIterable<T> {
   /** Gives the first `count` items, from as many pages as it takes. */
   take(count: number): Promise<T[]>;
   /** Iterates over the pages instead of their items. */

@@ -1,4 +1,4 @@
-import type { Answer, ApiPromise, PageInfo, Pages } from '../api/calls.cjs';
+import type { Answer, ApiPromise, Page, Pages } from '../api/calls.cjs';
 import type { HttpResponse } from './http.js';
 
 /** Items on a page when a list is iterated without a `limit`. */
@@ -67,7 +67,6 @@ function readBody({ response, text, isRaw }: HttpResponse): unknown {
   return isEmpty && !isRaw ? undefined : response;
 }
 
-type PageOf<T> = { items: T[]; page: PageInfo };
 type PageRequest = Record<string, unknown>;
 
 /** How a list continues after a page: with a cursor or an offset, in the query or in the body. */
@@ -79,7 +78,7 @@ export interface ListKind {
 }
 
 /** A list, whose pages are requested when they are needed. */
-export class PageList<T> extends Call<PageOf<T>> implements Pages<T> {
+export class PageList<T> extends Call<Page<T>> implements Pages<T> {
   constructor(
     private readonly fetchPage: (request: PageRequest) => Promise<HttpResponse>,
     private readonly request: PageRequest,
@@ -102,18 +101,18 @@ export class PageList<T> extends Call<PageOf<T>> implements Pages<T> {
     for await (const { items } of this.pages()) yield* items;
   }
 
-  pages(): AsyncIterable<PageOf<T>> {
+  pages(): AsyncIterable<Page<T>> {
     return this.pagesOf(PAGE_SIZE);
   }
 
-  private async *pagesOf(size: number): AsyncGenerator<PageOf<T>> {
+  private async *pagesOf(size: number): AsyncGenerator<Page<T>> {
     const { isBody, isOffset, hasTotal } = this.kind;
     const given = (isBody ? this.request['body'] : this.request) as PageRequest;
     const defaults = { limit: size, ...(hasTotal && !isOffset && { total: false }) };
     let query: PageRequest = { ...defaults, ...given };
     for (;;) {
       const request = isBody ? { ...this.request, body: query } : query;
-      const page = readAnswer<PageOf<T>>(await this.fetchPage(request)).data;
+      const page = readAnswer<Page<T>>(await this.fetchPage(request)).data;
       yield page;
       const next = isOffset ? nextOffset(page) : nextCursor(page);
       if (!next) return;
@@ -123,10 +122,10 @@ export class PageList<T> extends Call<PageOf<T>> implements Pages<T> {
   }
 }
 
-const nextCursor = ({ page }: PageOf<unknown>): PageRequest | null =>
+const nextCursor = ({ page }: Page<unknown>): PageRequest | null =>
   page.next_cursor ? { cursor: page.next_cursor } : null;
 
-const nextOffset = ({ items, page }: PageOf<unknown>): PageRequest | null => {
+const nextOffset = ({ items, page }: Page<unknown>): PageRequest | null => {
   const offset = page.offset + items.length;
   return items.length > 0 && offset < (page.total ?? Infinity) ? { offset } : null;
 };

@@ -1,22 +1,19 @@
 import type { Pages } from '../api/calls.cjs';
 import type {
   Agent,
-  AgentPage,
   AgentSession,
   AgentVersion,
-  AgentVersionPage,
   CreateAgent,
   CreateMessage,
   CreateSession,
   Message,
-  MessagePage,
 } from '../api/types.cjs';
 import { idOrName, type ListOf, Resource } from './resource.js';
 
 /** Agents, their versions, and their sessions. */
 export class Agents extends Resource {
   /** Lists the agents of the workspace, newest first. */
-  list(filters: ListOf<'listAgents'> = {}): Pages<Agent, AgentPage> {
+  list(filters: ListOf<'listAgents'> = {}): Pages<Agent> {
     return this.api.listAgents({ ...this.workspace, ...filters });
   }
 
@@ -31,7 +28,7 @@ export class Agents extends Resource {
   }
 
   /** Lists the versions of an agent, newest first. */
-  versions(agent: string): Pages<AgentVersion, AgentVersionPage> {
+  versions(agent: string): Pages<AgentVersion> {
     return this.api.listAgentVersions({ agent_id: idOrName(agent) });
   }
 
@@ -61,7 +58,7 @@ export class Agents extends Resource {
   }
 
   /** Lists the messages of a session, in order. */
-  messages(sessionId: string): Pages<Message, MessagePage> {
+  messages(sessionId: string): Pages<Message> {
     return this.api.listMessages({ session_id: sessionId });
   }
 }

@@ -1,13 +1,5 @@
 import type { Pages } from '../api/calls.cjs';
-import type {
-  CreateDataset,
-  Dataset,
-  DatasetPage,
-  DatasetRecord,
-  RecordFromTrace,
-  RecordImport,
-  RecordPage,
-} from '../api/types.cjs';
+import type { CreateDataset, Dataset, DatasetRecord, RecordFromTrace, RecordImport } from '../api/types.cjs';
 import { needNodeModule } from '../core/node.js';
 import { lines } from '../core/streams.js';
 import { chunksOf, idOrName, type ListOf, Resource } from './resource.js';
@@ -27,7 +19,7 @@ const TRACES_MAX = 100;
 /** Datasets: the cases that agents are evaluated on. */
 export class Datasets extends Resource {
   /** Lists the datasets of the workspace, newest first. */
-  list(filters: ListOf<'listDatasets'> = {}): Pages<Dataset, DatasetPage> {
+  list(filters: ListOf<'listDatasets'> = {}): Pages<Dataset> {
     return this.api.listDatasets(filters);
   }
 
@@ -42,10 +34,7 @@ export class Datasets extends Resource {
   }
 
   /** Lists the records of a dataset, newest first. */
-  records(
-    dataset: string,
-    filters: ListOf<'listRecords', 'dataset_id'> = {},
-  ): Pages<DatasetRecord, RecordPage> {
+  records(dataset: string, filters: ListOf<'listRecords', 'dataset_id'> = {}): Pages<DatasetRecord> {
     return this.api.listRecords({ ...filters, dataset_id: idOrName(dataset) });
   }
 

@@ -1,19 +1,11 @@
 import type { Pages } from '../api/calls.cjs';
-import type {
-  Comparison,
-  Dataset,
-  Experiment,
-  ExperimentPage,
-  Gate,
-  GateResult,
-  GateRule,
-} from '../api/types.cjs';
+import type { Comparison, Dataset, Experiment, Gate, GateResult, GateRule } from '../api/types.cjs';
 import { type ListOf, Resource } from './resource.js';
 
 /** Experiments: runs of an agent over the cases of a dataset. `evaluate` makes them. */
 export class Experiments extends Resource {
   /** Lists the experiments of the workspace, newest first. `name` is the name of the evaluation. */
-  list(filters: ListOf<'listExperiments'> = {}): Pages<Experiment, ExperimentPage> {
+  list(filters: ListOf<'listExperiments'> = {}): Pages<Experiment> {
     return this.api.listExperiments(filters);
   }
 

@@ -1,5 +1,5 @@
 import type { Pages } from '../api/calls.cjs';
-import type { FilePage, FileVersion, StoredFile } from '../api/types.cjs';
+import type { FileVersion, StoredFile } from '../api/types.cjs';
 import { ServiceError } from '../core/errors.js';
 import { needNodeModule } from '../core/node.js';
 import { isId, type ListOf, Resource } from './resource.js';
@@ -13,7 +13,7 @@ const READ_WHOLE_MAX = 16 * 1024 * 1024;
 /** Files and their versions. */
 export class Files extends Resource {
   /** Lists the files of the workspace, newest first. */
-  list(filters: ListOf<'listFiles'> = {}): Pages<StoredFile, FilePage> {
+  list(filters: ListOf<'listFiles'> = {}): Pages<StoredFile> {
     return this.api.listFiles({ ...this.workspace, ...filters });
   }
 

@@ -1,19 +1,11 @@
 import type { Pages } from '../api/calls.cjs';
-import type {
-  CreateServer,
-  ImportServer,
-  Server,
-  ServerPage,
-  ServerTest,
-  Tool,
-  ToolPage,
-} from '../api/types.cjs';
+import type { CreateServer, ImportServer, Server, ServerTest, Tool } from '../api/types.cjs';
 import { idOrName, isId, type ListOf, Resource } from './resource.js';
 
 /** Registered MCP servers and their tools. */
 export class McpServers extends Resource {
   /** Lists the servers of the workspace, newest first. */
-  list(filters: ListOf<'listMcpServers'> = {}): Pages<Server, ServerPage> {
+  list(filters: ListOf<'listMcpServers'> = {}): Pages<Server> {
     return this.api.listMcpServers({ ...this.workspace, ...filters });
   }
 
@@ -43,7 +35,7 @@ export class McpServers extends Resource {
   }
 
   /** Lists the tools of a server. */
-  tools(server: string, filters: ListOf<'listMcpTools', 'server_id'> = {}): Pages<Tool, ToolPage> {
+  tools(server: string, filters: ListOf<'listMcpTools', 'server_id'> = {}): Pages<Tool> {
     return this.api.listMcpTools({ ...filters, server_id: idOrName(server) });
   }
 

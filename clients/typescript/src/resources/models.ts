@@ -1,5 +1,5 @@
 import type { Pages, RequestOptions } from '../api/calls.cjs';
-import type { Model, ModelPage, ModelUsage, ModelUsagePage } from '../api/types.cjs';
+import type { Model, ModelUsage } from '../api/types.cjs';
 import { events } from '../core/streams.js';
 import { type ListOf, Resource } from './resource.js';
 
@@ -32,7 +32,7 @@ export interface ChatChunk {
 /** Models of the gateway, and what they cost. */
 export class Models extends Resource {
   /** Lists the models of the workspace, newest first. */
-  list(filters: ListOf<'listModels'> = {}): Pages<Model, ModelPage> {
+  list(filters: ListOf<'listModels'> = {}): Pages<Model> {
     return this.api.listModels({ ...this.workspace, ...filters });
   }
 
@@ -53,7 +53,7 @@ export class Models extends Resource {
   }
 
   /** Lists tokens and costs, by day, model, principal, provider or workspace: `group_by: 'day,model'`. */
-  usage(filters: ListOf<'listModelUsage'> = {}): Pages<ModelUsage, ModelUsagePage> {
+  usage(filters: ListOf<'listModelUsage'> = {}): Pages<ModelUsage> {
     return this.api.listModelUsage({ ...this.workspace, ...filters });
   }
 }

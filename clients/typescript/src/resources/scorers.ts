@@ -4,7 +4,6 @@ import type {
   HumanDefinition,
   LlmDefinition,
   Scorer,
-  ScorerPage,
   ScoringResult,
   ScriptDefinition,
 } from '../api/types.cjs';
@@ -29,7 +28,7 @@ export type TestTargets = Pick<BodyOf<'runScorer'>, 'trace_ids' | 'session_ids' 
 /** Scorers that run in the service: code, judges and people. */
 export class Scorers extends Resource {
   /** Lists the scorers of the workspace, newest first. */
-  list(filters: ListOf<'listScorers'> = {}): Pages<Scorer, ScorerPage> {
+  list(filters: ListOf<'listScorers'> = {}): Pages<Scorer> {
     return this.api.listScorers(filters);
   }
 

@@ -1,5 +1,5 @@
 import type { Pages } from '../api/calls.cjs';
-import type { BulkScore, BulkScoreItem, CreateScore, Score, ScorePage } from '../api/types.cjs';
+import type { BulkScore, BulkScoreItem, CreateScore, Score } from '../api/types.cjs';
 import { chunksOf, type ListOf, Resource } from './resource.js';
 
 /** Most scores that one request records. */
@@ -8,7 +8,7 @@ const BULK_MAX = 100;
 /** Scores of traces, sessions and results. */
 export class Scores extends Resource {
   /** Lists the scores of the workspace, newest first. */
-  list(filters: ListOf<'listScores'> = {}): Pages<Score, ScorePage> {
+  list(filters: ListOf<'listScores'> = {}): Pages<Score> {
     return this.api.listScores(filters);
   }
 

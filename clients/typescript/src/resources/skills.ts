@@ -1,5 +1,5 @@
 import type { Pages } from '../api/calls.cjs';
-import type { Skill, SkillPage, SkillVersionDetail, SkillVersionPage, SkillVersion } from '../api/types.cjs';
+import type { Skill, SkillVersionDetail, SkillVersion } from '../api/types.cjs';
 import { needNodeModule } from '../core/node.js';
 import { idOrName, type ListOf, Resource } from './resource.js';
 import { readStoredZip } from './stored-zip.js';
@@ -7,7 +7,7 @@ import { readStoredZip } from './stored-zip.js';
 /** Skills: directories with a SKILL.md, and their versions. */
 export class Skills extends Resource {
   /** Lists the skills of the workspace, newest first. */
-  list(filters: ListOf<'listSkills'> = {}): Pages<Skill, SkillPage> {
+  list(filters: ListOf<'listSkills'> = {}): Pages<Skill> {
     return this.api.listSkills({ ...this.workspace, ...filters });
   }
 
@@ -17,7 +17,7 @@ export class Skills extends Resource {
   }
 
   /** Lists the versions of a skill, newest first. */
-  versions(skill: string): Pages<SkillVersion, SkillVersionPage> {
+  versions(skill: string): Pages<SkillVersion> {
     return this.api.listSkillVersions({ skill_id: idOrName(skill) });
   }
 

@@ -1,8 +1,6 @@
 import type { Pages } from '../api/calls.cjs';
 import type {
   Acquisition,
-  AcquisitionPage,
-  CataloguePage,
   CatalogueItem,
   CreatePublisherItem,
   PublisherItem,
@@ -15,7 +13,7 @@ import { type ListOf, Resource } from './resource.js';
 /** The store: agents, skills, servers, files, datasets and scorers that others share. */
 export class Store extends Resource {
   /** Searches the items that your organization may see, by the words of their names and taglines. */
-  search(words?: string, filters: ListOf<'listStoreItems', 'q'> = {}): Pages<CatalogueItem, CataloguePage> {
+  search(words?: string, filters: ListOf<'listStoreItems', 'q'> = {}): Pages<CatalogueItem> {
     return this.api.listStoreItems({ ...filters, ...(words !== undefined && { q: words }) });
   }
 
@@ -43,7 +41,7 @@ export class Store extends Resource {
   }
 
   /** Lists what the workspace has installed, newest first. `is_upgradable` says whether there is a newer release. */
-  installed(filters: ListOf<'listAcquisitions'> = {}): Pages<Acquisition, AcquisitionPage> {
+  installed(filters: ListOf<'listAcquisitions'> = {}): Pages<Acquisition> {
     return this.api.listAcquisitions({ ...this.workspace, ...filters });
   }
 

@@ -1,5 +1,5 @@
 import type { Pages } from '../api/calls.cjs';
-import type { ScoredTrace, ScoredTracePage, TraceTree } from '../api/types.cjs';
+import type { ScoredTrace, TraceTree } from '../api/types.cjs';
 import { sleep } from '../core/retry.js';
 import { chunksOf, type ListOf, Resource } from './resource.js';
 
@@ -11,7 +11,7 @@ const MAX_WAIT_MS = 2000;
 /** Traces: what an agent did. */
 export class Traces extends Resource {
   /** Lists traces, newest first, or in another order: `sort: 'score:helpful'` begins with the worst. */
-  list(filters: ListOf<'listTraces'> = {}): Pages<ScoredTrace, ScoredTracePage> {
+  list(filters: ListOf<'listTraces'> = {}): Pages<ScoredTrace> {
     return this.api.listTraces(filters);
   }
 
