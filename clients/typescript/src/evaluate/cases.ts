@@ -1,4 +1,5 @@
-import type { ExperimentCasePage } from '../api/types.cjs';
+import type { Page } from '../api/calls.cjs';
+import type { ExperimentCase } from '../api/types.cjs';
 import type { Client } from '../client.js';
 
 /** One result to make: a case, and which trial of it. */
@@ -40,7 +41,7 @@ export async function* casesToRun(
   { experimentId, trials, isNew, versions }: CaseSource,
   options: { signal: AbortSignal; retryForMs: number },
 ): AsyncGenerator<CaseRun> {
-  const pageAt = (state: 'failed' | 'pending', cursor?: string): Promise<ExperimentCasePage> => {
+  const pageAt = (state: 'failed' | 'pending', cursor?: string): Promise<Page<ExperimentCase>> => {
     const page = client.api
       .listExperimentCases(
         { experiment_id: experimentId, state, limit: PAGE_SIZE, total: false, ...(cursor && { cursor }) },
@@ -51,9 +52,9 @@ export async function* casesToRun(
     return page;
   };
   for (const state of isNew ? (['pending'] as const) : (['failed', 'pending'] as const)) {
-    let next: Promise<ExperimentCasePage> | null = pageAt(state);
+    let next: Promise<Page<ExperimentCase>> | null = pageAt(state);
     while (next) {
-      const { items, page }: ExperimentCasePage = await next;
+      const { items, page }: Page<ExperimentCase> = await next;
       next = page.next_cursor ? pageAt(state, page.next_cursor) : null;
       for (const one of items) {
         const version = versions?.get(one.case_id);
