@@ -29,7 +29,7 @@ export interface ClientOptions {
    * JSON. 0 means none.
    */
   timeoutMs?: number;
-  /** Retries for at least this long, in milliseconds, instead of `maxRetries` times. */
+  /** Retries for at most this long, in milliseconds, instead of `maxRetries` times. */
   retryForMs?: number;
   /** How often a call is retried (4). */
   maxRetries?: number;
