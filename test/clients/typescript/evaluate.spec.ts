@@ -132,6 +132,34 @@ describe('evaluate', () => {
     });
   });
 
+  it.each<[string, object, string]>([
+    ['a misspelt option', { gates: [] }, 'evaluate has no option gates (did you mean gate?)'],
+    ['a part of a name', { timeout: 3 }, 'evaluate has no option timeout (did you mean timeoutMs?)'],
+    ['an unknown option', { verbosity: 1 }, 'evaluate has no option verbosity.'],
+    ['a time that is a text', { timeoutMs: '5' }, 'timeoutMs must be a positive number of milliseconds.'],
+    ['no time', { scorerTimeoutMs: 0 }, 'scorerTimeoutMs must be a positive number'],
+    ['half a trial', { trials: 1.5 }, 'trials must be a whole number of at least 1.'],
+    ['scorers that are no list', { scorers: exact }, 'scorers must be a list.'],
+    ['a config that is no JSON', { config: { n: 1n } }, 'config has a BigInt in its member "n".'],
+    ['a gate without rules', { gate: { scorer: 'exact', min_mean: 1 } }, 'gate has no rules.'],
+    [
+      'an unknown rule',
+      { gate: [{ max_error_rate: 0 }, { scorer: 'exact', minMean: 1 }] },
+      'gate is invalid in rule 2: it has no member minMean (did you mean min_mean?).',
+    ],
+    [
+      'a bound that is a text',
+      { gate: { rules: [{ scorer: 'exact', min_mean: '0.9' }] } },
+      'gate is invalid in rule 1: min_mean must be a number.',
+    ],
+  ])('rejects %s before it sends anything', async (_, options, message) => {
+    const send = jest.fn();
+    await expect(evals.run({ client: evals.intercepted(send), ...options })).rejects.toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
+    );
+    expect(send).not.toHaveBeenCalled();
+  });
+
   it('runs each case several times', async () => {
     const data = file('trials.csv', 'id,input\nq1,a\nq2,b\n');
     const trials: number[] = [];

@@ -2,10 +2,11 @@ import type { Experiment } from '../api/types.cjs';
 import { Client } from '../client.js';
 import { withRetries } from '../core/retry.js';
 import { RecordsChangedError } from './cases.js';
+import { checkOptions } from './check-options.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
 import { checkHosted } from './hosted-scoring.js';
-import { messageOf, sha256, toJson } from './json.js';
+import { sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
 import { reporterOf } from './report.js';
 import { openExperiment } from './open-experiment.js';
@@ -31,7 +32,8 @@ export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O,
 }
 
 async function run(given: EvaluateOptions): Promise<EvalSummary> {
-  const options = checked(withCommand(given));
+  const options = withCommand(given);
+  checkOptions(options);
   const startedAt = Date.now();
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);
@@ -74,30 +76,6 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
   } finally {
     spool.close(hasEnded);
   }
-}
-
-function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I, O, E> {
-  const { name, task, trials = 1, concurrency = 1, retries = 0 } = options;
-  if (typeof name !== 'string' || name === '') throw new TypeError('evaluate needs a name.');
-  if (options.data === undefined || options.data === null) throw new TypeError('evaluate needs data.');
-  if (typeof task !== 'function') throw new TypeError('evaluate needs a task, which is a function.');
-  for (const [member, value, least] of [
-    ['trials', trials, 1],
-    ['concurrency', concurrency, 1],
-    ['retries', retries, 0],
-  ] as const) {
-    if (!Number.isInteger(value) || value < least) {
-      throw new TypeError(`${member} must be a whole number of at least ${least}.`);
-    }
-  }
-  for (const member of ['config', 'metadata'] as const) {
-    try {
-      toJson(options[member]);
-    } catch (error) {
-      throw new TypeError(`${member} ${messageOf(error)}.`);
-    }
-  }
-  return options;
 }
 
 /** Binds the spool to the experiment. Returns what the user should know before the run begins. */
