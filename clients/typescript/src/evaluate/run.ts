@@ -1,4 +1,5 @@
 import type { Client } from '../client.js';
+import { nodeModule } from '../core/node.js';
 import { callTask } from './call.js';
 import { type CaseRun, casesToRun, RecordsChangedError } from './cases.js';
 import type { OpenExperiment } from './open-experiment.js';
@@ -59,6 +60,8 @@ export class Run {
   constructor(private readonly setup: RunSetup) {
     const { client, options, spool, experiment } = setup;
     this.requests = { signal: this.uploadStop.signal, retryForMs: options.retryForMs ?? 300_000 };
+    // each running case listens; Node warns about more than 10
+    nodeModule('events')?.setMaxListeners(0, this.stop.signal, this.uploadStop.signal);
     this.traces = new Traces(client, { name: options.name, experimentId: experiment.experiment_id });
     this.uploader = new Uploader(client, experiment.experiment_id, spool, this.traces, {
       ...this.requests,
