@@ -124,7 +124,8 @@ describe('agent-registry eval run', () => {
       scores: { [hostile]: { mean: 0.25, count: 1, change: null } },
       gate: { checks: [check] },
       regressions: [{ caseId: hostile, scorer: hostile, difference: -1 }],
-      failures: [{ caseId: hostile, error: hostile }],
+      lowest: [{ caseId: hostile, scorer: hostile, score: 0, output: hostile }],
+      failures: [{ caseId: hostile, error: hostile, count: 2 }],
       problems: [hostile],
     };
     const name = JSON.stringify(hostile);

@@ -279,6 +279,25 @@ describe('evaluate', () => {
     expect(String(second)).toMatch(/failed\s+exact max_regressed_cases 0:/);
   });
 
+  it.each([
+    ['whose check failed', [{ scorer: 'exact', min_mean: 1 }], ['exact']],
+    ['that are not perfect, without a gate', undefined, ['exact', 'half']],
+    ['of none if the gate passed', [{ scorer: 'exact', min_mean: 0 }], []],
+  ])('shows the lowest scores %s', async (_, gate, scorers) => {
+    const summary = await evals.run({
+      task: ({ input }) => (input === 1 ? 'wrong' : input),
+      scorers: [exact, function half() { return 0.5; }, function good() { return 1; }],
+      ...(gate && { gate }),
+    }); // oxfmt-ignore
+    const { lowest } = summary;
+    expect([...new Set(lowest.map(({ scorer }) => scorer))].sort()).toEqual(scorers);
+    const wrong = lowest.filter(({ scorer }) => scorer === 'exact');
+    const expected = { scorer: 'exact', caseId: 'c1', score: 0, input: 1, expected: 1, output: 'wrong' };
+    expect(wrong).toEqual(scorers.length > 0 ? [expected] : []);
+    const text = String(summary);
+    expect(text.includes('  c1  exact 0  1 -> "wrong", expected 1')).toBe(scorers.length > 0);
+  });
+
   it('reports its progress', async () => {
     const seen: EvalProgress[] = [];
     const { experimentId } = await evals.run({
@@ -287,6 +306,19 @@ describe('evaluate', () => {
     });
     expect(seen.map(({ finished }) => finished)).toEqual([1, 2, 3]);
     expect(seen[0]).toMatchObject({ experimentId, total: 3, failed: 0 });
+  });
+
+  it('warns of no listeners when many cases run at a time', async () => {
+    const warn = jest.fn();
+    process.on('warning', warn);
+    try {
+      const task = ({ input }: any) => new Promise((resolve) => setTimeout(() => resolve(input), 5));
+      await evals.run({ data: itemsOf(40), task, scorers: [exact], concurrency: 16 });
+      await new Promise(setImmediate);
+      expect(warn).not.toHaveBeenCalled();
+    } finally {
+      process.off('warning', warn);
+    }
   });
 
   it('never runs more calls at a time than asked for', async () => {

@@ -73,7 +73,7 @@ function sectionOf(evaluation: Evaluation): string {
   const { name, status, summary, error } = evaluation;
   const title = `### ${WORDS[status] ?? '❌ error'}: ${code(name)}`;
   if (!summary) return [title, '', code(messageOf(error))].join('\n');
-  const { cases, scores, regressions, failures, problems, experimentId } = summary;
+  const { cases, scores, regressions, lowest, failures, problems, experimentId } = summary;
   const facts = `${cases.done} of ${cases.total} cases are done, ${cases.failed} failed. Experiment ${code(experimentId)}.`;
   const means = Object.entries(scores).map(
     ([scorer, { mean, count: number, change }]) =>
@@ -93,8 +93,18 @@ function sectionOf(evaluation: Evaluation): string {
       regressions.map((one) => `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.difference)}`),
     ),
     ...block(
+      ['Lowest scores:', ''],
+      lowest.map(
+        (one) =>
+          `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.score)}, ${code(brief(one.output))}`,
+      ),
+    ),
+    ...block(
       ['Failed cases:', ''],
-      failures.map((one) => `- ${code(one.caseId)}: ${code(one.error)}`),
+      failures.map(
+        ({ caseId, count: all, error: reason }) =>
+          `- ${code(caseId)}${all > 1 ? ` and ${all - 1} more` : ''}: ${code(reason)}`,
+      ),
     ),
     ...block(
       [],
@@ -102,6 +112,8 @@ function sectionOf(evaluation: Evaluation): string {
     ),
   ].join('\n');
 }
+
+const brief = (value: unknown): string => (JSON.stringify(value) ?? '').slice(0, 120);
 
 /** Returns lines with a heading, and nothing without lines. */
 const block = (heading: readonly string[], lines: readonly string[]): string[] =>

@@ -72,6 +72,7 @@ async function describe(ending: Ending, fields: SummaryFields): Promise<void> {
     const comparison = await ending.compare();
     fields.scores = await ending.scores(fields.gate, comparison);
     fields.regressions = await ending.regressions(comparison);
+    fields.lowest = await ending.lowest(fields);
     if (fields.cases.failed > 0) fields.failures = await ending.failures();
   } catch (error) {
     fields.problems.push(`The summary lacks scores or comparisons: ${messageOf(error)}`);
@@ -146,6 +147,7 @@ function fieldsOf({
     scores: {},
     gate: null,
     regressions: [],
+    lowest: [],
     failures: [],
     uploads,
     traces,

@@ -2,9 +2,10 @@ import type { Comparison, Experiment, GateResult } from '../api/types.cjs';
 import type { Client } from '../client.js';
 import type { RequestOptions } from '../api/calls.cjs';
 import { ServiceError } from '../core/errors.js';
-import { toJson } from './json.js';
+import { type Failure, readFailures } from './failures.js';
+import { type LowScore, readLowest } from './lowest.js';
 import type { EvaluateOptions, Gate } from './options.js';
-import type { Failure, Regression, ScoreSummary, SummaryFields } from './summary.js';
+import type { Regression, ScoreSummary, SummaryFields } from './summary.js';
 
 const SHOWN_MAX = 20;
 
@@ -46,16 +47,12 @@ export class Ending {
     return count;
   }
 
-  async failures(): Promise<Failure[]> {
-    const list = this.client.api.listResults(
-      { ...this.id, has_error: true, limit: SHOWN_MAX, total: false },
-      this.options,
-    );
-    const { items } = await list;
-    return items.map(({ case_id, error }) => ({
-      caseId: case_id,
-      error: typeof error === 'string' ? error : toJson(error),
-    }));
+  failures(): Promise<Failure[]> {
+    return readFailures(this.client, this.experimentId, this.options);
+  }
+
+  lowest(fields: SummaryFields): Promise<LowScore[]> {
+    return readLowest(this.client, this.experimentId, fields, this.options);
   }
 
   /** Finalizes the experiment. Returns false if another job has done so. */
