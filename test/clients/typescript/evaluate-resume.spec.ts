@@ -219,6 +219,34 @@ describe('evaluate, when it is started again', () => {
       );
     });
 
+    it('starts over with the same key, and keeps the earlier run as archived or failed', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1' };
+      const first = await evals.run(options);
+      const { task, signal } = taskThatStops(1);
+      const second = await evals.run({ ...options, resume: false, task, signal });
+      expect(second).toMatchObject({ status: 'incomplete', resumed: false });
+      const third = await evals.run({ ...options, resume: false });
+      expect(third).toMatchObject({ status: 'completed', runKey: 'commit-1', cases: { called: 3 } });
+      const states = await Promise.all(
+        [first, second, third].map(({ experimentId: experiment_id }) =>
+          evals.client.api.getExperiment({ experiment_id }),
+        ),
+      );
+      expect(states.map((one) => [one.experiment_status, one.archived_at !== null])).toEqual([
+        ['completed', true],
+        ['failed', false],
+        ['completed', false],
+      ]);
+    });
+
+    it('never replaces a baseline', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1' };
+      const { experimentId } = await evals.run(options);
+      const body = { baselines: { [options.name]: experimentId } };
+      await evals.client.api.updateDataset({ dataset_id: `name:${options.name}`, body });
+      await expect(evals.run({ ...options, resume: false })).rejects.toThrow('is a baseline');
+    });
+
     it('refuses other settings than those that the run began with', async () => {
       const options = { name: evals.name(), runKey: 'commit-1' };
       await evals.run({ ...options, config: { model: 'small' } });

@@ -2,6 +2,7 @@ import type { Experiment } from '../api/types.cjs';
 import type { Client } from '../client.js';
 import type { ReadData } from './data.js';
 import type { EvaluateOptions } from './options.js';
+import { releaseRunKey } from './start-over.js';
 
 /** The experiment of a run. */
 export interface OpenExperiment {
@@ -33,13 +34,15 @@ export async function openExperiment(
     baseline,
     resume = true,
   } = options;
-  const existing = resume ? await findExperiment(client, name, experimentName, runKey) : undefined;
+  const found = await findExperiment(client, name, experimentName, runKey);
+  const existing = resume ? found : undefined;
   if (existing) checkSameData(existing, data);
   // the records of a run that continues are not written again: it has their versions of its start
   const isPinned = existing !== undefined && data.isRecords;
   const { pinned, versions } = isPinned
     ? { pinned: pinnedBy(existing), versions: null }
     : await data.upload(client);
+  if (found && !resume) await releaseRunKey(client, found);
   const { data: experiment, response } = await client.api
     .createExperiment({
       body: {
