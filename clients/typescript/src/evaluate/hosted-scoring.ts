@@ -1,5 +1,6 @@
 import type { ScoreBatch } from '../api/types.cjs';
 import type { Client } from '../client.js';
+import { ServiceError } from '../core/errors.js';
 import { sleep } from '../core/retry.js';
 import type { RequestOptions } from '../api/calls.cjs';
 
@@ -13,6 +14,21 @@ export async function checkHosted(client: Client, scorers: readonly string[]): P
     const { scorer_kind } = await client.api.getScorer({ scorer_id });
     if (scorer_kind === 'human')
       throw new TypeError(`scorers: people give the scores of ${scorer}, so it cannot be run.`);
+    if (scorer_kind === 'llm_judge') await checkJudge(client, scorer, scorer_id);
+  }
+}
+
+/** Has a judge's scorer score nothing, which fails if its judge is not configured. */
+async function checkJudge(client: Client, scorer: string, scorer_id: string): Promise<void> {
+  const none = new Date(0).toISOString();
+  try {
+    await client.api.runScorer(
+      { scorer_id, body: { mode: 'test', since: none, until: none } },
+      { maxRetries: 2 },
+    );
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 503) throw error;
+    throw new Error(`The scorer ${scorer} cannot be run. ${error.detail}`, { cause: error });
   }
 }
 
