@@ -41,6 +41,13 @@ describe('agent-registry eval run', () => {
   });
   afterAll(() => folder.close());
 
+  it('names the setting if the address of the service has a path', async () => {
+    const { code, stderr } = await folder.run(['eval', 'run', 'passing.eval.ts'], {
+      SERVICE_URL: `${app.url}/eval/v1`,
+    });
+    expect([code, stderr]).toEqual([4, expect.stringContaining('Set SERVICE_URL')]);
+  });
+
   const experiments = async (query: string): Promise<{ run_key: string }[]> => {
     const viewer = await organization.as('viewer');
     const { body } = await viewer.get<{ items: { run_key: string }[] }>(`/eval/v1/experiments?${query}`);
@@ -178,6 +185,27 @@ describe('agent-registry eval run', () => {
     ['a wrong key', ['eval', 'run', 'passing.eval.ts'], { SERVICE_API_KEY: 'rsk_wrong' }, 4, '401'],
     ['no configuration', ['eval', 'run', 'passing.eval.ts'], NO_SERVICE, 4, 'SERVICE_URL'],
     ['no service', ['eval', 'run', 'away.mjs'], { SERVICE_URL: 'http://127.0.0.1:1' }, 5, '127.0.0.1:1'],
+    [
+      'what it retries',
+      ['eval', 'run', 'not-awaited.mjs'],
+      { SERVICE_URL: 'http://127.0.0.1:1' },
+      5,
+      '127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1. Retrying.',
+    ],
+    [
+      'no workspace',
+      ['eval', 'run', 'passing.eval.ts'],
+      { SERVICE_WORKSPACE_ID: '' },
+      4,
+      'Set SERVICE_WORKSPACE_ID',
+    ],
+    [
+      'a wrong workspace',
+      ['eval', 'run', 'passing.eval.ts'],
+      { SERVICE_WORKSPACE_ID: 'wsp_00000000000000000000000000' },
+      4,
+      'Set SERVICE_WORKSPACE_ID',
+    ],
     ['an evaluation that is not awaited', ['eval', 'run', 'not-awaited.mjs'], {}, 3, ''],
   ])('reports %s', async (_title, args, env, code, stderr) => {
     for (const [name, text] of Object.entries(FILES)) if (args.includes(name)) folder.write(name, text);

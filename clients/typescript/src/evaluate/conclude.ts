@@ -42,7 +42,9 @@ export async function conclude(given: Conclusion): Promise<EvalSummary> {
     ...(options.signal && { signal: options.signal }),
   });
   const stopEarly = (reason: unknown): void => {
-    problems.push(`The run ended early: ${messageOf(reason)}. Start it again to continue.`);
+    problems.push(
+      `The run ended early: ${messageOf(reason)}. ${options.resume === false ? 'Start it again without --fresh (resume: false) to continue.' : 'Start it again to continue.'}`,
+    );
     const pending = Math.max(0, (experiment.expected_result_count ?? 0) - finished);
     fields.cases = { total, failed, pending, done: Math.max(0, total - failed - pending), called };
     fields.status = 'incomplete';
@@ -58,6 +60,10 @@ export async function conclude(given: Conclusion): Promise<EvalSummary> {
     if (status === 'completed') {
       fields.gate ??= await ending.check();
       fields.status = statusOf(fields.gate);
+      if (fields.gate === null && fields.cases.failed > 0)
+        problems.push(
+          'Cases failed, but the run passes because there is no gate. Add one, such as [{ max_error_rate: 0 }].',
+        );
     }
     await describe(ending, fields);
   } catch (error) {

@@ -5,11 +5,14 @@ import { RecordsChangedError } from './cases.js';
 import { checkOptions } from './check-options.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
+import { explained } from './explain.js';
 import { checkHosted } from './hosted-scoring.js';
 import { sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
-import { reporterOf } from './report.js';
+import { reporterOf, writeNotice } from './report.js';
 import { openExperiment } from './open-experiment.js';
+import { sayRetries } from './retry-notices.js';
+import { watchReturns } from './returns.js';
 import { Run } from './run.js';
 import { splitScorers } from './scoring.js';
 import { Spool, spoolPrefix } from './spool.js';
@@ -26,7 +29,12 @@ import type { EvalSummary } from './summary.js';
 // Without an annotation, `input` must be usable: its type is not known if the data is a file.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O, E>): Promise<EvalSummary> {
-  const summary = run(given);
+  const stopNotices = sayRetries((notice) => writeNotice(given, notice));
+  const summary = run(given)
+    .catch((error: unknown) => {
+      throw explained(error);
+    })
+    .finally(stopNotices);
   commandRun()?.started?.(given.name, summary);
   return summary;
 }
@@ -59,12 +67,15 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     runKey: named,
     resume: options.resume ?? true,
   });
+  const watched = watchReturns(options.task);
   const once = async (): Promise<EvalSummary> => {
     const { experiment, isNew, versions } = await openExperiment(client, options, spool.runKey, data);
     const setup = { client, options, scorers, spool, reporter, experiment, isNew, versions };
     const problems = problemsOfStart(experiment, isNew, spool);
     const isCompleted = experiment.experiment_status === 'completed';
-    const outcome = isCompleted ? null : await new Run(setup).finish();
+    const watchedOptions = { ...options, task: watched.task };
+    const outcome = isCompleted ? null : await new Run({ ...setup, options: watchedOptions }).finish();
+    problems.push(...watched.problems());
     return conclude({ ...setup, outcome, named, startedAt, isResumed: !isNew, problems });
   };
   let hasEnded = false;

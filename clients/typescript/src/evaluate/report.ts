@@ -20,10 +20,7 @@ export function reporterOf({
   onProgress,
 }: Pick<EvaluateOptions, 'name' | 'report' | 'onProgress'>): Reporter {
   const command = commandRun();
-  const isPlain = typeof process !== 'undefined' && process.stderr !== undefined && !command;
-  const isTest =
-    isPlain && (process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined);
-  const prints = isPlain && (report === 'auto' ? !isTest && !onProgress : report);
+  const prints = !command && isPrinting({ report, onProgress });
   const printer = prints ? printerOf(name) : undefined;
   return {
     progress: (progress) => {
@@ -33,6 +30,21 @@ export function reporterOf({
     },
     ended: (summary) => printer?.ended(summary),
   };
+}
+
+type ReportOptions = Pick<EvaluateOptions, 'report' | 'onProgress'>;
+
+/** Tells whether a run that no command runs prints. */
+function isPrinting({ report = 'auto', onProgress }: ReportOptions): boolean {
+  if (typeof process === 'undefined' || process.stderr === undefined) return false;
+  const isTest = process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined;
+  return report === 'auto' ? !isTest && !onProgress : report;
+}
+
+/** Writes a line about a run to standard error, if the run or its command prints. */
+export function writeNotice(options: ReportOptions & { name: string }, text: string): void {
+  if (!commandRun() && !isPrinting(options)) return;
+  process.stderr.write(`${process.stderr.isTTY ? '\r\u001b[K' : ''}${options.name}: ${text}\n`);
 }
 
 /** Shows on standard error where runs stand: on one line in a terminal, else on a line every 30 s. */
