@@ -86,21 +86,24 @@ async function countResults(
   return page.total ?? 0;
 }
 
-/** Rejects if the experiment has pinned other versions of the records. Then marks it as failed, which releases its run key. */
+/**
+ * Rejects if the experiment has pinned other versions of the records, before the task is called for any of them. Then marks it
+ * as failed, which releases its run key.
+ */
 async function checkVersions(
   client: Client,
-  { experiment_id, dataset_snapshot }: Experiment,
+  { experiment_id }: Experiment,
   versions: ReadonlyMap<string, number>,
   requests: RequestOptions,
 ): Promise<void> {
-  const changed = dataset_snapshot?.records?.find(
-    ({ dataset_record_id, version }) => versions.get(dataset_record_id) !== version,
-  );
-  if (!changed) return;
-  const error = `Another run changed the record ${changed.dataset_record_id} while this one was created. Run it again.`;
-  const body = { experiment_status: 'failed' as const, error };
-  await client.api.updateExperiment({ experiment_id, body }, requests);
-  throw new RecordsChangedError(error);
+  const cases = client.api.listExperimentCases({ experiment_id, limit: 500, total: false }, requests);
+  for await (const { case_id, dataset_record_id, dataset_record_version } of cases) {
+    if (versions.get(dataset_record_id ?? '') === dataset_record_version) continue;
+    const error = `Another run changed the record ${case_id} while this one was created. Run it again.`;
+    const body = { experiment_status: 'failed' as const, error };
+    await client.api.updateExperiment({ experiment_id, body }, requests);
+    throw new RecordsChangedError(error);
+  }
 }
 
 async function findExperiment(
