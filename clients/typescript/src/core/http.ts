@@ -26,6 +26,8 @@ export interface HttpRequest {
   isRepeatable: boolean;
   /** Whether the response is handed out unread, whatever its type. */
   isRaw: boolean;
+  /** Whether the response can be a stream of events, which is handed out unread too. */
+  mayStream: boolean;
   /** Time limit of an attempt in milliseconds, unless the call or the client sets one. 0 means none. */
   timeoutMs: number;
 }
@@ -47,7 +49,8 @@ export class Transport {
   constructor(private readonly options: TransportOptions) {}
 
   /** Sends a request until it succeeds or its retries are used up. */
-  async send(request: HttpRequest, call: RequestOptions = {}): Promise<HttpResponse> {
+  async send(given: HttpRequest, call: RequestOptions = {}): Promise<HttpResponse> {
+    const request = await withEncodedForm(given);
     const isStream = isStreamBody(request.body);
     const isSafe = (error: unknown): boolean =>
       !isStream &&
@@ -83,8 +86,8 @@ export class Transport {
     const timer = timeoutMs > 0 ? setTimeout(() => controller.abort(timedOut), timeoutMs) : undefined;
     signal?.addEventListener('abort', abort, { once: true });
     // a response that is handed out unread outlives this function, so the platform has to forget the signal
-    const combined =
-      request.isRaw && signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+    const isOpen = request.isRaw || request.mayStream;
+    const combined = isOpen && signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
     try {
       signal?.throwIfAborted();
       const send = this.options.fetch ?? fetch;
@@ -161,6 +164,18 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = (error as { code?: string }).code;
   return error.cause ? reasonOf(error.cause) : error.message || code || error.name;
+}
+
+/** Encodes a form once, because each encoding has another boundary, and a repeat has to have the same body. */
+async function withEncodedForm(request: HttpRequest): Promise<HttpRequest> {
+  if (!(request.body instanceof FormData)) return request;
+  const encoded = new Response(request.body);
+  const type = encoded.headers.get('content-type') ?? '';
+  return {
+    ...request,
+    headers: { ...request.headers, 'content-type': type },
+    body: await encoded.arrayBuffer(),
+  };
 }
 
 type StreamBody = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
