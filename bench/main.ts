@@ -9,6 +9,7 @@ import { compareExperiments } from './cases/compare';
 import { deleteDataset, eraseUser } from './cases/deletion';
 import { csvIngest, pinnedResults } from './cases/csv';
 import { fileTransfer, smallFiles } from './cases/files';
+import { evaluations } from './cases/evaluate';
 import { finalize } from './cases/finalize';
 import { readById, listResults } from './cases/reads';
 import { freshTables } from './cases/fresh-tables';
@@ -86,6 +87,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-store': listStore,
   'mcp-endpoint': mcpEndpoint,
   'refresh-server': refreshServer,
+  evaluate: evaluations,
   'api-proxy': apiProxy,
   'model-gateway': modelGateway,
 };

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -10,10 +10,7 @@ import {
 } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { Bootstrap, StandaloneService } from './standalone-service';
-
-const run = promisify(execFile);
 
 /** Printed by the shell after each block. No block prints it. */
 const END = '\0';
@@ -33,12 +30,6 @@ export interface GuideOptions {
   replacements?: Record<string, string>;
   /** The workspace of the reader. */
   workspaceId: string;
-}
-
-/** The end of a script: its exit code, and everything that it printed. */
-export interface ScriptEnd {
-  code: number;
-  output: string;
 }
 
 function blocksOf(page: string): Block[] {
@@ -83,28 +74,33 @@ export function describeGuide(page: string, tests: () => void): void {
  * - A `json` or `text` block directly after such a block is a sample of its output, and is compared: see `matchesSample`.
  * - Other blocks do not run.
  *
- * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. `BASE_URL`, `API_KEY` and
- * `WORKSPACE` are set too, and the address `localhost:8080` is replaced by the address of the service.
+ * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. The address `localhost:8080`
+ * is replaced by the address of the service.
  */
 export class Guide {
   private readonly blocks: Block[];
-  private readonly env: NodeJS.ProcessEnv;
   private readonly shell: ChildProcessWithoutNullStreams;
 
   private constructor(
     page: string,
     private readonly directory: string,
-    { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE }: Bootstrap,
+    { base_url }: Bootstrap,
     replacements: Record<string, string>,
   ) {
-    const all = Object.entries({ 'localhost:8080': new URL(BASE_URL).host, ...replacements });
+    const all = Object.entries({ 'localhost:8080': new URL(base_url).host, ...replacements });
     this.blocks = blocksOf(page).map((block) => ({
       ...block,
       text: all.reduce((text, [from, to]) => text.replaceAll(from, to), block.text),
     }));
-    this.env = { ...process.env, BASE_URL, API_KEY, WORKSPACE };
+    const {
+      SERVICE_URL: _url,
+      SERVICE_API_KEY: _key,
+      SERVICE_WORKSPACE_ID: _workspace,
+      ...env
+    } = process.env;
+    env['npm_config_audit'] = 'false'; // a request to the registry
     // A separate process group, so that nothing that a page starts outlives it.
-    this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env, detached: true });
+    this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env, detached: true });
     this.shell.stdout.setEncoding('utf8');
     this.shell.stderr.setEncoding('utf8');
   }
@@ -116,28 +112,20 @@ export class Guide {
       symlinkSync(path.resolve(name), path.join(directory, name));
     mkdirSync(path.join(directory, '.data'));
     const bootstrap = { ...service.bootstrap, workspace_id: options.workspaceId };
-    writeFileSync(path.join(directory, '.data/bootstrap.json'), JSON.stringify(bootstrap));
+    writeFileSync(path.join(directory, '.data/bootstrap.json'), JSON.stringify(bootstrap), { mode: 0o600 });
     const guide = new Guide(page, directory, bootstrap, options.replacements ?? {});
-    for (const [name, text] of guide.files) guide.write(name, text);
+    for (const { name, text } of guide.blocks) if (name !== undefined) guide.write(name, text);
     return guide;
   }
 
-  /** The files of the page, by name. */
-  get files(): Map<string, string> {
-    return new Map(this.blocks.flatMap(({ name, text }) => (name === undefined ? [] : [[name, text]])));
-  }
-
   /** Returns the absolute path of a file. */
-  pathOf(name: string): string {
+  private pathOf(name: string): string {
     return path.join(this.directory, name);
   }
 
-  write(name: string, text: string, mode?: number): void {
-    writeFileSync(this.pathOf(name), text, { mode });
-  }
-
-  remove(name: string): void {
-    rmSync(this.pathOf(name));
+  private write(name: string, text: string): void {
+    mkdirSync(path.dirname(this.pathOf(name)), { recursive: true });
+    writeFileSync(this.pathOf(name), text);
   }
 
   /** Runs the shell blocks, in order. Throws if a command fails, or if a block prints anything other than its sample. */
@@ -180,24 +168,6 @@ export class Guide {
       this.shell.on('close', onClose);
       stdin.write(`. ${file} < /dev/null; printf '\\0'\n`);
     });
-  }
-
-  /** Runs a file of the page in a separate shell. */
-  async script(name: string, args: string[], env: Record<string, string> = {}): Promise<ScriptEnd> {
-    try {
-      const options = { cwd: this.directory, env: { ...this.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
-      const { stdout } = await run('bash', [name, ...args], options);
-      return { code: 0, output: stdout };
-    } catch (error) {
-      const { code, stdout, stderr } = error as { code: number | null; stdout: string; stderr: string };
-      return { code: code ?? -1, output: stdout + stderr };
-    }
-  }
-
-  /** Starts a file of the page in a separate process group, which the caller must end. */
-  start(name: string, args: string[], env: Record<string, string> = {}): ReturnType<typeof spawn> {
-    const options = { cwd: this.directory, env: { ...this.env, ...env }, detached: true } as const;
-    return spawn('bash', [name, ...args], { ...options, stdio: 'ignore' });
   }
 
   close(): void {

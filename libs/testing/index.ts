@@ -7,7 +7,7 @@ export {
   documentedCodes,
   type ObservedAnswer,
 } from './contract';
-export { describeGuide, Guide, type ScriptEnd } from './guide';
+export { describeGuide, Guide } from './guide';
 export { type Forwarded, HttpForwarder } from './http-forwarder';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Pool } from 'pg';
 import { readEnvironment } from '#platform/config';
 import { Database } from '#platform/db';
 import { setLogLevel } from '#platform/logging';
@@ -85,6 +86,11 @@ export class TestApp {
   private closed: Promise<void> | null = null;
 }
 
+/** Keeps idle connections open, because each new one must read the catalog of the database first. */
+function keepConnections({ dataSource }: Database): void {
+  (dataSource.driver as unknown as { master: Pool }).master.options.idleTimeoutMillis = 0;
+}
+
 const DISABLE_AUTOVACUUM = `DO $$ DECLARE name regclass; BEGIN
   FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
     EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', name);
@@ -132,6 +138,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     const environment = readEnvironment(env);
     setLogLevel(environment.LOG_LEVEL);
     const app = await createApi(environment, { areas: options.areas });
+    keepConnections(app.get(Database, { strict: false }));
     await app.listen(environment.PORT, environment.HOST);
     if (options.autovacuum === false) await app.get(Database, { strict: false }).query(DISABLE_AUTOVACUUM);
     const { port } = app.getHttpServer().address() as AddressInfo;

@@ -9,8 +9,8 @@ export interface Attack<Of extends Sizes = Sizes> {
   readonly name: string;
   /** Its title at the end of the name of its test, such as "pages of large records that nobody reads". */
   readonly title: string;
-  /** The sizes in `npm run test:heavy` (`test`), in the benchmark, and in `npm test` if a quick form exists (`quick`). */
-  readonly sizes: Readonly<Record<'test' | 'bench', Of> & Partial<Record<'quick', Of>>>;
+  /** The sizes in `npm run test:heavy` (`test`) and in the benchmark. */
+  readonly sizes: Readonly<Record<'test' | 'bench', Of>>;
   /** Runs the attack. Resolves when its requests have responses or its connections are closed. */
   run(attacker: Attacker, sizes: Of): Promise<void>;
   /** A request of another organization that must succeed during the attack, in addition to its reads. */

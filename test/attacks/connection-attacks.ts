@@ -92,7 +92,6 @@ export const idleConnections = attack({
   name: 'idle-connections',
   title: 'connections that send nothing',
   sizes: {
-    quick: { connections: 300, holdMs: 1_000 },
     test: { connections: 300, holdMs: 1_000 },
     bench: { connections: 2_000, holdMs: 10_000 },
   },

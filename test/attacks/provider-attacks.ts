@@ -184,8 +184,7 @@ export const waitingCalls = attack({
   name: 'waiting-calls',
   title: 'streams whose first tool call never ends, so that the second one waits',
   sizes: {
-    quick: { streams: 40, mib: 4, ms: 1_500 },
-    test: { streams: 480, mib: 30, ms: 20_000 },
+    test: { streams: 480, mib: 30, ms: 10_000 },
     bench: { streams: 480, mib: 30, ms: 20_000 },
   },
   run: (attacker, { streams, mib, ms }) =>
@@ -206,7 +205,7 @@ export const endlessCalls = attack({
   name: 'endless-calls',
   title: 'streams with endless arguments of one tool call, or endless tool calls',
   sizes: {
-    test: { streams: 24, ms: 4_000 },
+    test: { streams: 24, ms: 2_500 },
     bench: { streams: 24, ms: 8_000 },
   },
   async run(attacker, size) {
@@ -235,7 +234,7 @@ export const costlyEvents = attack({
   name: 'costly-events',
   title: 'streams of events that are slow to parse for their size',
   sizes: {
-    test: { streams: 128, bytes: 254 * KIB, ms: 4_000 },
+    test: { streams: 128, bytes: 254 * KIB, ms: 3_000 },
     bench: { streams: 128, bytes: 254 * KIB, ms: 6_000 },
   },
   run(attacker, { streams, bytes, ms }) {
@@ -251,7 +250,7 @@ export const hugeEvents = attack({
   name: 'huge-events',
   title: 'streams of events of many MiB',
   sizes: {
-    test: { streams: 32, bytes: 8 * MIB, perSecond: 40 * MIB, ms: 8_000 },
+    test: { streams: 32, bytes: 8 * MIB, perSecond: 40 * MIB, ms: 5_000 },
     bench: { streams: 32, bytes: 8 * MIB, perSecond: 20 * MIB, ms: 15_000 },
   },
   run(attacker, { streams, bytes, perSecond, ms }) {
@@ -274,7 +273,7 @@ export const endlessEvents = attack({
   name: 'endless-events',
   title: 'streams of one endless event, of comments, or of empty events',
   sizes: {
-    test: { streams: 48, ms: 4_000 },
+    test: { streams: 48, ms: 2_500 },
     bench: { streams: 48, ms: 6_000 },
   },
   run(attacker, size) {
@@ -298,7 +297,7 @@ export const silentProviders = attack({
   name: 'silent-providers',
   title: 'streams that are silent after their headers, or send one byte a second',
   sizes: {
-    test: { streams: 480, ms: 8_000 },
+    test: { streams: 480, ms: 4_000 },
     bench: { streams: 480, ms: 12_000 },
   },
   run(attacker, size) {
@@ -313,7 +312,7 @@ export const silentProviders = attack({
           await delay(1_000);
         }
       },
-      { model: { timeout_ms: 5_000 } },
+      { model: { timeout_ms: 2_000 } },
     );
   },
 });
@@ -358,7 +357,7 @@ export const largeJudgements = attack({
   name: 'large-judgements',
   title: 'a judge on a model of the gateway that answers with tens of MiB',
   sizes: {
-    test: { targets: 100, bytes: 120 * MIB, ms: 8_000 },
+    test: { targets: 100, bytes: 120 * MIB, ms: 5_000 },
     bench: { targets: 100, bytes: 120 * MIB, ms: 15_000 },
   },
   async run(attacker, { targets, bytes, ms }) {

@@ -11,7 +11,7 @@ const BULK = 100;
 /** Targets of the other organization's run. */
 const OTHER_TARGETS = 10;
 /** Time in which the other organization's run must end. Shorter than the attack in its full size. */
-const OTHER_MS = 14_000;
+const OTHER_MS = 7_000;
 const POLL_MS = 100;
 
 /** Creates an experiment with this many results, and returns its id. */
@@ -63,35 +63,22 @@ async function scoreTen(other: Attacker): Promise<void> {
 
 export const endlessRuns = attack({
   name: 'endless-runs',
-  title: 'scoring runs whose scorer never ends',
+  title: 'scoring runs and batches whose scorer never ends',
   sizes: {
-    quick: { runs: 12, targets: 10, loopMs: 1_000, holdMs: 1_500 },
-    test: { runs: 120, targets: 100, loopMs: 10_000, holdMs: 16_000 },
-    bench: { runs: 120, targets: 100, loopMs: 10_000, holdMs: 25_000 },
+    test: { runs: 60, batches: 20, targets: 500, loopMs: 2_000, holdMs: 9_000 },
+    bench: { runs: 120, batches: 40, targets: 1_000, loopMs: 2_000, holdMs: 25_000 },
   },
-  async run(attacker, { runs, targets, loopMs, holdMs }) {
-    const experiment_id = await filledExperiment(attacker, targets);
+  async run(attacker, { runs, batches, targets, loopMs, holdMs }) {
+    const [few, many] = await Promise.all([BULK, targets].map((count) => filledExperiment(attacker, count)));
     const scorer = await newScorer(attacker, LOOP, loopMs);
-    await order(attacker, `/eval/v1/scorers/${scorer}/score`, { experiment_id }, runs);
-    await delay(holdMs);
-    await cancelAll(attacker, 'run');
-  },
-  other: scoreTen,
-});
-
-export const endlessBatches = attack({
-  name: 'endless-batches',
-  title: 'scoring batches whose scorer never ends',
-  sizes: {
-    test: { batches: 40, targets: 1_000, loopMs: 10_000, holdMs: 16_000 },
-    bench: { batches: 40, targets: 1_000, loopMs: 10_000, holdMs: 25_000 },
-  },
-  async run(attacker, { batches, targets, loopMs, holdMs }) {
-    const experiment_id = await filledExperiment(attacker, targets);
-    const scorer = await newScorer(attacker, LOOP, loopMs);
-    await order(attacker, `/eval/v1/scorers/${scorer}/batches`, { experiment_id }, batches);
+    const path = `/eval/v1/scorers/${scorer}`;
+    await Promise.all([
+      order(attacker, `${path}/score`, { experiment_id: few }, runs),
+      order(attacker, `${path}/batches`, { experiment_id: many }, batches),
+    ]);
     await delay(holdMs);
     await cancelAll(attacker, 'batch');
+    await cancelAll(attacker, 'run');
   },
   other: scoreTen,
 });

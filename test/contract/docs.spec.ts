@@ -11,10 +11,10 @@ const WRITTEN = [...PAGES, 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
 /** The set-up block of all guides that call the service. */
 const SET_UP = `\`\`\`sh
-BASE_URL=$(jq -r .base_url .data/bootstrap.json)
-API_KEY=$(jq -r .api_key .data/bootstrap.json)
-WORKSPACE=$(jq -r .workspace_id .data/bootstrap.json)
-api() { curl -sS --fail-with-body -H "Authorization: Bearer $API_KEY" -H "X-Service-Workspace-Id: $WORKSPACE" "$@"; }
+export SERVICE_URL=$(jq -r .base_url .data/bootstrap.json)
+export SERVICE_API_KEY=$(jq -r .api_key .data/bootstrap.json)
+export SERVICE_WORKSPACE_ID=$(jq -r .workspace_id .data/bootstrap.json)
+api() { curl -sS --fail-with-body -H "Authorization: Bearer $SERVICE_API_KEY" -H "X-Service-Workspace-Id: $SERVICE_WORKSPACE_ID" "$@"; }
 \`\`\`
 `;
 
@@ -105,7 +105,7 @@ describe.each(PAGES)('%s', (page) => {
 describe.each(GUIDES)('%s', (page) => {
   it('has the same set-up block as all guides, if it calls the service', () => {
     const text = textOf(page);
-    if (/\bapi .*\$BASE_URL|curl .*\$BASE_URL/.test(text)) expect(text).toContain(SET_UP);
+    if (/\bapi .*\$SERVICE_URL|curl .*\$SERVICE_URL/.test(text)) expect(text).toContain(SET_UP);
   });
 
   it('is short', () => {

@@ -29,7 +29,7 @@ const ODD = [
 
 const filesIn = (folder: string, ending: RegExp): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => ending.test(file))
+    .filter((file) => ending.test(file) && !/(?:^|\/)(?:node_modules|dist)\//.test(file))
     .map((file) => `${folder}/${file}`);
 
 /** The text of a file, with wrapped comments joined into one line. */
@@ -78,6 +78,7 @@ describe('the texts that people read', () => {
       'CONTRIBUTING.md',
       '.env.example',
       ...filesIn('docs', /\.md$/),
+      ...filesIn('clients', /\.(?:md|ts|mjs)$/),
       ...['src', 'libs', 'bench', 'examples'].flatMap((folder) => filesIn(folder, /\.(?:ts|mjs)$/)),
       ...filesIn('test', /\.ts$/).filter((file) => !file.endsWith('texts.spec.ts')),
     ];

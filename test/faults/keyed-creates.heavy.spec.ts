@@ -4,8 +4,8 @@ import { newId } from '#platform/ids';
 import { type ApiClient, ApiProcess, newOrganization, sharedApp } from '#testing';
 
 /** Requests of each kind, and how often the process is killed while they are sent. */
-const EACH = 36;
-const KILLS = 8;
+const EACH = 24;
+const KILLS = 5;
 const CONCURRENCY = 12;
 
 /** A kind of request that creates something, in words of the API and of the table that shows how often it took effect. */

@@ -8,7 +8,8 @@ import { ApiProcess, describeWithS3, sharedApp, WorkerProcess } from '#testing';
 // each test starts a new process
 jest.setTimeout(120_000);
 
-const NO_MARKER = /ended with 1: .*lacks the marker of this installation/s;
+const NO_MARKER =
+  /ended with 1: .*lacks the marker of this installation \(\.agent-registry\.json\); check that its volume is mounted and that STORAGE_URL is right, or run \\"agent-registry-service verify-storage --mark\\" if you moved the storage\./s;
 
 describe('a process', () => {
   const app = sharedApp();

@@ -7,7 +7,7 @@ import { freePort } from '#platform/embedded-postgres';
 import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 /** Number of spans, and of log records, that are sent. */
-const COUNT = 20_000;
+const COUNT = 12_000;
 const KILLS = 2;
 const PER_TRACE = 20;
 

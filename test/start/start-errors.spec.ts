@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
-import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing';
 import { type Ended, runToEnd, temporaryDirectory } from './start.harness';
 
@@ -141,17 +140,6 @@ describe('a start that is impossible says why in one sentence:', () => {
         PORT: String(port),
       };
       expect(await failedStart(env)).toBe(`Port ${port} is in use; set PORT to another port.\n`);
-    });
-
-    it('the storage is an empty directory', async () => {
-      const client = new Client({ connectionString: database.url });
-      await client.connect();
-      await client.query('UPDATE installation SET storage_marked_at = now()');
-      await client.end();
-      const moved = path.join(directory, 'moved');
-      expect(await failedStart({ DATABASE_URL: database.url, SECRETS_KEY, DATA_DIR: moved })).toBe(
-        `The directory ${directory}/moved/storage lacks the marker of this installation (.agent-registry.json); check that its volume is mounted and that STORAGE_URL is right, or run "agent-registry-service verify-storage --mark" if you moved the storage.\n`,
-      );
     });
   });
 });

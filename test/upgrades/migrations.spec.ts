@@ -19,7 +19,6 @@ const SCORES = 2_500;
 
 const NOTHING_TO_DO = 'Nothing to do: the database has the schema of release 1000.2.0.';
 const DAYS_MISSING = 'SELECT count(*)::int FROM scores WHERE day IS NULL';
-const IS_INDEX_VALID = `SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('scores_by_day')`;
 
 describe('an upgrade of the schema', () => {
   let database: UpgradedDatabase;
@@ -124,60 +123,6 @@ describe('an upgrade of the schema', () => {
   });
 });
 
-describe('a migration that is killed', () => {
-  let database: UpgradedDatabase;
-
-  beforeAll(async () => {
-    database = await UpgradedDatabase.create(SCORES);
-  });
-  afterAll(() => database.drop());
-
-  it('while it expands the schema, has changed nothing', async () => {
-    // its last statement waits
-    const locks = await database.killWhileHeld('next', 'LOCK TABLE migrations IN SHARE MODE');
-    expect(locks).toContainEqual(['scores', 'AccessExclusiveLock']);
-    expect(await database.query(`SELECT FROM pg_proc WHERE proname = 'set_score_day'`)).toEqual([]);
-  });
-
-  it('while it builds an index, replaces it at the next start', async () => {
-    const [{ name, release, steps }] = NEXT_MIGRATIONS as [(typeof NEXT_MIGRATIONS)[number]];
-    await migrate(database.url, { release, migrations: [{ name, release, steps: steps.slice(0, 1) }] });
-    const locks = await database.killWhileHeld('next', 'DELETE FROM scores');
-    expect(locks).toEqual([['scores', 'ShareUpdateExclusiveLock']]);
-    expect(await database.value(IS_INDEX_VALID)).toBe(false);
-    await migrate(database.url, next);
-    expect(await database.value(IS_INDEX_VALID)).toBe(true);
-    const partitions = await database.query<{ is_valid: boolean; is_complete: boolean }>(`
-      SELECT indisvalid AS is_valid,
-        (SELECT count(*) FROM pg_inherits WHERE inhparent = indexrelid) = (SELECT count(*) FROM pg_inherits WHERE inhparent = indrelid) AS is_complete
-      FROM pg_index WHERE indexrelid = 'spans_by_day'::regclass`);
-    expect(partitions).toEqual([{ is_valid: true, is_complete: true }]);
-  });
-
-  it('while it runs a backfill, continues with the batch that was running', async () => {
-    const row = 'SELECT score_id FROM scores ORDER BY workspace_id, score_id OFFSET 1500 LIMIT 1';
-    const locks = await database.killWhileHeld(
-      'backfill',
-      `SELECT FROM scores WHERE score_id = (${row}) FOR UPDATE`,
-    );
-    expect(locks).toEqual([['scores', 'RowExclusiveLock']]);
-    expect(await database.value('SELECT rows_done::int FROM backfills')).toBe(1_000);
-    expect(await database.value(DAYS_MISSING)).toBe(SCORES - 1_000);
-    await finishBackfill(database.url);
-    expect(await database.value('SELECT rows_done::int FROM backfills')).toBe(SCORES);
-    expect(await database.value(DAYS_MISSING)).toBe(0);
-  });
-
-  it('while it contracts the schema, has changed nothing, and finishes at the next start', async () => {
-    const locks = await database.killWhileHeld('later', 'LOCK TABLE migrations IN SHARE MODE');
-    expect(locks).toContainEqual(['scores', 'AccessExclusiveLock']);
-    expect(await database.value('SELECT oldest_release FROM installation')).toBe('0.0.0');
-    await migrate(database.url, later);
-    expect(await database.value('SELECT oldest_release FROM installation')).toBe(NEXT);
-    expect(await database.query(`SELECT FROM pg_proc WHERE proname = 'set_score_day'`)).toEqual([]);
-  });
-});
-
 /** The rules of migrations that the text of one cannot show: their order, and what a release may remove. */
 function faultsOf(migrations: readonly Migration[], release: string): string[] {
   const faults: string[] = [];
@@ -224,11 +169,11 @@ describe('every change of the schema', () => {
   it('takes only the locks that it declares, and rewrites no table', async () => {
     const database = await UpgradedDatabase.create(10, { isBaseline: true });
     for (const { name, step } of stepsOf(ALL)) {
-      if (step.kind === 'backfill') continue; // a batch is killed above
+      if (step.kind === 'backfill') continue; // killed-migrations.heavy.spec.ts kills a batch
       const sql =
         step.kind === 'index' ? `CREATE INDEX ${step.name} ON ${step.table} ${step.definition}` : step.sql;
       const { locks, rewritten } = await database.effectsOf(sql);
-      if (step.kind === 'index') continue; // the build of one is killed above
+      if (step.kind === 'index') continue; // killed-migrations.heavy.spec.ts kills the build of one
       const declared = Object.entries(step.locks).map(([table, mode]) => [table, pascal(mode)]);
       expect({ name, locks, rewritten }).toEqual({ name, locks: declared, rewritten: [] });
     }

@@ -17,7 +17,7 @@ const PREVIOUS = readFileSync('test/upgrades/baseline', 'utf8').trim();
 
 const SCORES = 20_000;
 /** Requests of each part of the upgrade. */
-const REQUESTS = 200;
+const REQUESTS = 100;
 
 const isInHistory = spawnSync('git', ['cat-file', '-e', `${PREVIOUS}^{commit}`]).status === 0;
 

@@ -104,9 +104,8 @@ describeOnBothQueues('jobs as metrics', (env) => {
       ),
     );
 
-  /** Reads the metrics of the queue in a new process, because a process caches them for several seconds. */
-  const depthNow = async () => {
-    const scraped = await scrape(await producer());
+  const depthNow = async (from: INestApplicationContext) => {
+    const scraped = await freshScrape(from);
     const jobs = seriesOf(scraped, 'registry_jobs');
     const states = ['waiting', 'active', 'delayed', 'failed'].map(
       (state) => [state, jobs[`kind=greet,state=${state}`]] as const,
@@ -116,9 +115,9 @@ describeOnBothQueues('jobs as metrics', (env) => {
       age: scraped.values.get('registry_jobs_oldest_waiting_age_seconds{kind="greet"}'),
     };
   };
-  const until = async (expected: object) => {
+  const until = async (from: INestApplicationContext, expected: object) => {
     for (;;) {
-      const depth = await depthNow();
+      const depth = await depthNow(from);
       if (Object.entries(expected).every(([name, value]) => depth[name as keyof typeof depth] === value)) {
         return depth;
       }
@@ -127,13 +126,13 @@ describeOnBothQueues('jobs as metrics', (env) => {
 
   it('count waiting jobs and their age, without a worker', async () => {
     const from = await producer();
-    expect(await depthNow()).toEqual({ waiting: 0, active: 0, delayed: 0, failed: 0, age: 0 });
+    expect(await depthNow(from)).toEqual({ waiting: 0, active: 0, delayed: 0, failed: 0, age: 0 });
     await order(from, 'a');
-    await until({ waiting: 1 });
+    await until(from, { waiting: 1 });
     await order(from, 'b', 'c');
-    const { age } = await until({ waiting: 3, active: 0, delayed: 0, failed: 0 });
+    const { age } = await until(from, { waiting: 3, active: 0, delayed: 0, failed: 0 });
     expect(age).toBeGreaterThan(0);
-    const later = await depthNow();
+    const later = await depthNow(from);
     expect(later.age).toBeGreaterThan(age!);
   });
 
@@ -147,9 +146,9 @@ describeOnBothQueues('jobs as metrics', (env) => {
       'kind=greet,outcome=handed_back': 0,
     });
     await order(from, 'held', 'failing', 'hopeless', 'returned', 'well');
-    await until({ active: 1, waiting: 0, delayed: 1, failed: 1, age: 0 });
+    await until(from, { active: 1, waiting: 0, delayed: 1, failed: 1, age: 0 });
     for (const finish of worker.get(Manners).held) finish();
-    await until({ active: 0, waiting: 0 });
+    await until(from, { active: 0, waiting: 0 });
     const handled = await scrape(worker);
     const outcomes = seriesOf(handled, 'registry_jobs_handled_total');
     expect(outcomes).toMatchObject({
@@ -271,15 +270,19 @@ describe('scoring as metrics', () => {
       await worker.close();
     }
   });
-
-  /** Scrapes a process as if its cached values were old. */
-  async function freshScrape(from: Parameters<typeof scrape>[0]): ReturnType<typeof scrape> {
-    const now = performance.now.bind(performance);
-    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 60_000);
-    try {
-      return await scrape(from);
-    } finally {
-      clock.mockRestore();
-    }
-  }
 });
+
+/** How far the clock of fresh scrapes is ahead, in ms. */
+let aheadMs = 0;
+
+/** Scrapes a process as if a minute had passed since the last scrape, so that its cached values are old. */
+async function freshScrape(from: Parameters<typeof scrape>[0]): ReturnType<typeof scrape> {
+  aheadMs += 60_000;
+  const now = performance.now.bind(performance);
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+  try {
+    return await scrape(from);
+  } finally {
+    clock.mockRestore();
+  }
+}

@@ -396,14 +396,13 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       definition: { ...scorer.definition, model: 'of unknown price' },
     });
     await traces(1);
-    for (;;) {
+    let lastError: string | null = null;
+    await until(async () => {
       await rules.runDue();
-      const { last_error } = await rules.read(rule);
-      if (last_error) {
-        expect(last_error).toContain('has no price');
-        break;
-      }
-    }
+      lastError = (await rules.read(rule)).last_error as string | null;
+      return lastError !== null;
+    });
+    expect(lastError).toContain('has no price');
     expect(judge.requests).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ export interface ClientOptions {
   url?: string;
   /** An API key or token, or a function that gives one. The function is called again after a 401. */
   apiKey?: ApiKeySource;
-  /** The workspace that calls apply to. Of the same source as the address and the key, unless it is given here. */
+  /** The workspace that calls apply to. From the same source as the address and the key, unless it is given here. */
   workspaceId?: string;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch;
@@ -29,7 +29,7 @@ export interface ClientOptions {
    * JSON. 0 means none.
    */
   timeoutMs?: number;
-  /** Retries for at least this long, in milliseconds, instead of `maxRetries` times. */
+  /** Retries for at most this long, in milliseconds, instead of `maxRetries` times. */
   retryForMs?: number;
   /** How often a call is retried (4). */
   maxRetries?: number;

@@ -18,3 +18,32 @@ export type { ScorerSource } from './resources/scorers.js';
 export type { Feedback } from './resources/scores.js';
 /** The types of all operations and schemas: `api.Dataset`, for example. */
 export type * as api from './api/types.cjs';
+export { evaluate } from './evaluate/evaluate.js';
+export {
+  hosted,
+  type Data,
+  type DataItem,
+  type DatasetData,
+  type EvalProgress,
+  type EvalRun,
+  type EvaluateOptions,
+  type Gate,
+  type GateRule,
+  type HostedScorer,
+  type Score,
+  type Scorer,
+  type ScorerCase,
+  type ScoreFunction,
+  type Task,
+  type TaskCase,
+} from './evaluate/options.js';
+export type {
+  EvalStatus,
+  EvalSummary,
+  Failure,
+  Interval,
+  Regression,
+  ScoreSummary,
+  UploadCounts,
+} from './evaluate/summary.js';
+export type { CaseTracer, TracedCall } from './evaluate/traces.js';

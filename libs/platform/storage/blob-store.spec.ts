@@ -6,14 +6,14 @@ import { BlobRepository } from './blob.repository';
 import { BlobStore, type WrittenBlob } from './blob-store';
 import { StorageErrors } from './storage-errors';
 import { StorageQuota } from './storage-quota';
-import { contentOf, describeStorages, failingAfter, streamOf, type TestStorage } from './storages.fixture';
+import { contentOf, failingAfter, inDirectory, streamOf, type TestStorage } from './storages.fixture';
 
 const MIB = 1024 ** 2;
 const UNAVAILABLE = { status: 503, code: 'storage_unavailable' };
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-describeStorages('kept bytes', (create) => {
+describe('kept bytes', () => {
   let app: TestApp;
   let database: Database;
   let test: TestStorage;
@@ -21,7 +21,7 @@ describeStorages('kept bytes', (create) => {
   let scope: { orgId: string };
 
   beforeAll(async () => {
-    [app, test] = await Promise.all([createTestApp(), create()]);
+    [app, test] = await Promise.all([createTestApp(), inDirectory()]);
     ({ database } = app);
     blobs = new BlobStore(
       test.storage,

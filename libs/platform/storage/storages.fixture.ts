@@ -53,7 +53,8 @@ export async function inDirectory(): Promise<TestStorage> {
   };
 }
 
-async function inBucket(bucket: TestBucket): Promise<TestStorage> {
+/** Returns a storage in an empty bucket. */
+export async function inBucket(bucket: TestBucket): Promise<TestStorage> {
   const { client, name: Bucket } = bucket;
   const url = bucket.url(undefined, PREFIX);
   const storage = await storageAt(url);

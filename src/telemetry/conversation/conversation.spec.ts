@@ -64,6 +64,26 @@ describe('Conversation of traces with only a root span', () => {
     ]);
   });
 
+  it('reads messages that LangChain has serialized', () => {
+    const message = (type: string, kwargs: object) => ({
+      ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', type] },
+      kwargs: { id: 'm-1', additional_kwargs: {}, ...kwargs },
+    });
+    const call = { name: 'look', args: { n: 7 }, type: 'tool_call', id: 'call_1' };
+    const messages = [
+      message('HumanMessage', { content: 'Where is it?' }),
+      message('AIMessage', { content: '', tool_calls: [call] }),
+      message('ToolMessage', { content: 'shipped', tool_call_id: 'call_1', name: 'look' }),
+      message('AIMessage', { content: 'On its way.' }),
+    ];
+    expect(messagesOfTraces([trace('a', 'Where is it?', { messages })])).toEqual([
+      { trace_id: 'a', role: 'user', content: 'Where is it?' },
+      { trace_id: 'a', role: 'assistant', content: '', tool_calls: [call] },
+      { trace_id: 'a', role: 'tool', content: 'shipped', tool_call_id: 'call_1', name: 'look' },
+      { trace_id: 'a', role: 'assistant', content: 'On its way.' },
+    ]);
+  });
+
   it('provides the first user content and the last assistant content', () => {
     const messages = messagesOfTraces([trace('a', 'one', 'two'), trace('b', 'three', 'four')]);
     expect(firstUserContent(messages)).toBe('one');

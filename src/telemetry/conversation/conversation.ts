@@ -121,18 +121,23 @@ export class Turn {
   }
 
   /**
-   * Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same.
+   * Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same. An output with messages of
+   * the user is the whole conversation, as LangGraph's state is, so it repeats the input.
    *
    * @returns the new messages
    */
   addOutput(messages: readonly SessionMessage[], counts: Counts): SessionMessage[] {
-    const counted = messages.map((message) => this.count(message, counts, this.traceCounts));
+    const isWhole = messages.some(({ role }) => role === 'user');
+    const own = isWhole ? new Map<string, number>() : counts;
+    const counted = messages.map((message) => this.count(message, own, this.traceCounts));
     return this.record(counted, ({ isRepeated }) => !isRepeated);
   }
 
   /** Counts a message of a span. @param earlier the counts with which it is compared */
   private count(message: SessionMessage, counts: Counts, earlier: Counts): CountedMessage {
-    const entries = entriesOf(message).map(({ heading, body }) => {
+    // some spans name the tool that answers, others only the call
+    const unnamed = message.role === 'tool' ? { ...message, name: undefined } : message;
+    const entries = entriesOf(unnamed).map(({ heading, body }) => {
       const fingerprint = fingerprintOf(JSON.stringify([heading, canonical(body)]));
       const count = (counts.get(fingerprint) ?? 0) + 1;
       counts.set(fingerprint, count);

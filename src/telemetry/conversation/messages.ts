@@ -48,7 +48,27 @@ export function messagesIn(content: unknown, role: string): SessionMessage[] {
 /** Returns the messages if a value is a list of messages, or an object with one. */
 export function messageListOf(value: unknown): Record<string, unknown>[] | undefined {
   const list = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined;
-  return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? list : undefined;
+  if (!Array.isArray(list) || list.length === 0) return undefined;
+  const messages = list.map(fromLangChain);
+  return messages.every(isMessage) ? messages : undefined;
+}
+
+/** Roles of LangChain's classes of messages. */
+const LANGCHAIN_ROLES = new Map([
+  ['HumanMessage', 'user'],
+  ['AIMessage', 'assistant'],
+  ['AIMessageChunk', 'assistant'],
+  ['SystemMessage', 'system'],
+  ['ToolMessage', 'tool'],
+]);
+
+/** Reads a message that LangChain has serialized: `{"lc": 1, "id": [..., "HumanMessage"], "kwargs": {"content"}}`. */
+function fromLangChain(value: unknown): unknown {
+  if (!isJsonObject(value) || value.lc === undefined || !isJsonObject(value.kwargs)) return value;
+  const role = Array.isArray(value.id) ? LANGCHAIN_ROLES.get(value.id.at(-1) as string) : undefined;
+  // the id of the message is not the one of a call
+  const { id: _, ...members } = value.kwargs;
+  return { ...members, ...(role !== undefined && { role }) };
 }
 
 function toMessage(value: Record<string, unknown>, defaultRole: string): SessionMessage {

@@ -132,8 +132,14 @@ function entryOfPart(
 const answerOf = (part: Record<string, unknown>) => ({
   id: part.id ?? part.tool_use_id ?? part.tool_call_id ?? part.toolCallId ?? part.call_id,
   name: part.name ?? part.toolName,
-  value: part.response ?? part.result ?? part.output ?? part.content,
+  value: part.response ?? part.result ?? outputOf(part.output) ?? part.content,
 });
+
+/** Returns the result in an output of the AI SDK: `{"type": "json", "value": {…}}`. */
+const outputOf = (output: unknown): unknown =>
+  isJsonObject(output) && typeof output.type === 'string' && output.value !== undefined
+    ? output.value
+    : output;
 
 /** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with these members at the top level. */
 function callOf(value: unknown) {

@@ -14,6 +14,8 @@ describe('previewOf', () => {
     expect(preview(chat)).toBe('Weather?');
     expect(preview({ messages: [{ role: 'human', content: [{ type: 'text', text: 'Hi' }] }] })).toBe('Hi');
     expect(preview([{ message: { content: 'a' } }, { role: 'assistant', content: 'b' }], 'output')).toBe('b');
+    const serialized = { lc: 1, id: ['HumanMessage'], kwargs: { content: 'Hello' } };
+    expect(preview({ messages: [serialized] })).toBe('Hello');
   });
 
   it('shows texts as they are, and other values as JSON', () => {

@@ -35,7 +35,10 @@ function textOf(value: OtlpValue | undefined): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.slice(0, PARTS_MAX).map(textOf).filter(Boolean).join('\n');
   if (!isMap(value)) return '';
-  return textOf(value.text ?? value.content ?? value.parts ?? value.contents ?? value.message);
+  // the last one is LangChain's
+  return textOf(
+    value.text ?? value.content ?? value.parts ?? value.contents ?? value.message ?? value.kwargs,
+  );
 }
 
 /** More parts do not fit into a preview. */

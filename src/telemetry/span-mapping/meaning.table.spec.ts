@@ -37,7 +37,8 @@ function wordsOf(source: MeaningSource): string {
       const where = source.where && ` where ${code(source.where.name)} is ${code(source.where.is)}`;
       const after = source.instructions && ` after ${code(source.instructions)}`;
       const unit = source.unit && ' in seconds';
-      return code(source.name) + (where ?? '') + (after ?? '') + (unit ?? '');
+      const member = source.textMember && ` or its text ${code(source.textMember)}`;
+      return code(source.name) + (member ?? '') + (where ?? '') + (after ?? '') + (unit ?? '');
     }
     case 'resource':
       return `${code(source.name)} of the resource`;

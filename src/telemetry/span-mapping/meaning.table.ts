@@ -48,6 +48,7 @@ export const MESSAGE_EVENTS: readonly string[] = [
  * - Strands (https://github.com/strands-agents/sdk-python, telemetry/tracer.py), for tokens written to a cache.
  * - Langfuse (https://langfuse.com/integrations/native/opentelemetry, "Property Mapping"), for users, tags and prompts.
  * - LangSmith (https://docs.langchain.com/langsmith/trace-with-opentelemetry), for tags, which it separates by commas.
+ * - Mastra (https://mastra.ai/docs/observability/tracing/bridges/otel), for users, and for the content of agents and workflows.
  *
  * Messages take precedence over raw values: in an OpenInference LLM span, `input.value` is the raw request with all its
  * parameters, and `llm.input_messages` has the messages. Attributes of tool calls and searches come last, because only the
@@ -184,6 +185,7 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('OpenTelemetry', 'session.id', 'gen_ai.conversation.id'), // OpenInference also uses the first
       ...attributes('OpenLLMetry', 'traceloop.association.properties.session_id'),
       ...attributes('AI SDK', 'ai.telemetry.metadata.sessionId', 'ai.settings.context.sessionId'),
+      ...attributes('Mastra', 'mastra.metadata.sessionId'),
       { from: 'resource', convention: 'OpenTelemetry', name: 'session.id' },
     ],
   },
@@ -208,6 +210,7 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('OpenTelemetry', 'user.id', 'enduser.id'), // OpenInference also uses the first
       ...attributes('OpenLLMetry', 'traceloop.association.properties.user_id'),
       ...attributes('AI SDK', 'ai.telemetry.metadata.userId', 'ai.settings.context.userId'),
+      ...attributes('Mastra', 'mastra.metadata.userId'),
       ...attributes('Langfuse', 'langfuse.user.id'),
     ],
   },
@@ -227,6 +230,7 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('OpenInference', 'tag.tags'),
       ...attributes('OpenLLMetry', 'traceloop.association.properties.tags'),
       ...attributes('AI SDK', 'ai.telemetry.metadata.tags', 'ai.settings.context.tags'),
+      ...attributes('Mastra', 'mastra.tags'),
       ...attributes('Langfuse', 'langfuse.trace.tags', 'langfuse.tags'),
       ...attributes('LangSmith', 'langsmith.span.tags'),
     ],
@@ -266,11 +270,14 @@ export const MEANING_TABLE: MeaningTable = {
       flattened('OpenInference', 'llm.prompts', 'prompt'),
       { from: 'attribute', convention: 'OpenInference', name: 'input.value', mimeType: 'input.mime_type' },
       ...attributes('OpenLLMetry', 'traceloop.entity.input'),
-      ...attributes('AI SDK', 'ai.prompt.messages', 'ai.prompt', 'ai.value', 'ai.values'),
+      ...attributes('AI SDK', 'ai.prompt.messages'),
+      inMember('AI SDK', 'ai.prompt', 'prompt'),
+      ...attributes('AI SDK', 'ai.value', 'ai.values'),
       { from: 'messages', convention: 'Pydantic AI', attribute: 'events', roles: ROLES_OF_INPUT },
       ...attributes('Pydantic AI', 'pydantic_ai.all_messages', 'all_messages_events'),
       ...attributes('OpenTelemetry', 'gen_ai.tool.call.arguments', 'gen_ai.retrieval.query.text'),
       ...attributes('AI SDK', 'ai.toolCall.args'),
+      ...attributes('Mastra', 'mastra.agent_run.input', 'mastra.workflow_run.input'),
       ...attributes('Pydantic AI', 'tool_arguments'),
     ],
   },
@@ -294,6 +301,8 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('Pydantic AI', 'final_result'),
       ...attributes('OpenTelemetry', 'gen_ai.tool.call.result', 'gen_ai.retrieval.documents'),
       ...attributes('AI SDK', 'ai.toolCall.result'),
+      inMember('Mastra', 'mastra.agent_run.output', 'text'),
+      ...attributes('Mastra', 'mastra.workflow_run.output'),
       ...attributes('Pydantic AI', 'tool_response'),
     ],
   },
@@ -306,6 +315,11 @@ function attributes(convention: Convention, ...names: string[]): MeaningSource[]
 /** Returns an attribute with a duration in seconds. */
 function inSeconds(convention: Convention, name: string): MeaningSource {
   return { from: 'attribute', convention, name, unit: 's' };
+}
+
+/** Returns an attribute with a JSON object whose member `textMember` has the content. */
+function inMember(convention: Convention, name: string, textMember: string): MeaningSource {
+  return { from: 'attribute', convention, name, textMember };
 }
 
 /** Returns an attribute whose meaning depends on the kind of the span. */

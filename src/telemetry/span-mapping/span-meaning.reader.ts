@@ -1,4 +1,5 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
+import { isJsonObject } from '#platform/json';
 import { flattenedList } from './flattened-list';
 import { inMilliseconds } from './field.parser';
 import { MEANING_TABLE } from './meaning.table';
@@ -140,7 +141,7 @@ function read<T>(rule: MeaningRule<T>, span: MeaningfulSpan): T | null {
     const raw = find(source, span);
     if (raw !== undefined) {
       const value = rule.as(raw, mimeType(source, span), instructions(source, span));
-      if (value !== null) return value;
+      if (value !== null) return textMemberOf(source, value);
     }
   }
   return null;
@@ -164,6 +165,14 @@ function find(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefine
     case 'presence':
       return span.attributes[source.name] === undefined ? undefined : source.value;
   }
+}
+
+/** Returns the text that a content has in the member that the source names, else the content. */
+function textMemberOf<T>(source: MeaningSource, content: T): T {
+  if (source.from !== 'attribute' || source.textMember === undefined || !isJsonObject(content))
+    return content;
+  const text = content[source.textMember];
+  return typeof text === 'string' && text !== '' ? (text as T) : content;
 }
 
 function hasMeaning({ where }: MeaningAttribute, span: MeaningfulSpan): boolean {

@@ -3,6 +3,7 @@ import { MEANING_TABLE } from './meaning.table';
 import { readSpanContent, readSpanFields } from './span-meaning.reader';
 import type { MeaningAttribute, MeaningfulEvent, SpanMeaning } from './span-meaning.types';
 import { AI_SDK_SPANS } from './spans/ai-sdk.fixture';
+import { MASTRA_SPANS } from './spans/mastra.fixture';
 import { OPEN_INFERENCE_SPANS } from './spans/open-inference.fixture';
 import { OPEN_LLMETRY_SPANS } from './spans/open-llmetry.fixture';
 import { OPEN_TELEMETRY_SPANS } from './spans/open-telemetry.fixture';
@@ -14,6 +15,7 @@ const INSTRUMENTED_SPANS = [
   ...OPEN_INFERENCE_SPANS,
   ...AI_SDK_SPANS,
   ...PYDANTIC_AI_SPANS,
+  ...MASTRA_SPANS,
 ];
 
 /** Every attribute that a field is read from. */

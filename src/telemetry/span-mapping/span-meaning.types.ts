@@ -71,7 +71,8 @@ export type Convention =
   | 'OpenLIT'
   | 'Strands'
   | 'Langfuse'
-  | 'LangSmith';
+  | 'LangSmith'
+  | 'Mastra';
 
 /** A part of a span that may have a field of its meaning. */
 export type MeaningSource = MeaningPlace & { readonly convention: Convention };
@@ -114,6 +115,8 @@ export interface MeaningAttribute {
   readonly mimeType?: string;
   /** Name of the attribute with system instructions, which become the first message. */
   readonly instructions?: string;
+  /** The member with the content, if the attribute is a JSON object with a text there. Otherwise the whole is the content. */
+  readonly textMember?: string;
   /** The attribute has this meaning only if another attribute has this value. Case-insensitive. */
   readonly where?: { readonly name: string; readonly is: string };
 }

@@ -143,7 +143,10 @@ describe('the configuration of a client', () => {
     expect(errorOf()).toMatch(/bootstrap\.json must be a file of yours/);
   });
 
-  it('must name an http or https URL', () => {
+  it('must name an http or https URL without a password, which is not repeated', () => {
+    const error = errorOf({ url: 'https://ada:hidden@registry.example', apiKey: 'key' });
+    expect(error).toMatch(/must not contain a user name or password/);
+    expect(error).not.toContain('hidden');
     for (const url of ['registry.example', 'ftp://registry.example', 'http://']) {
       expect(errorOf({ url, apiKey: 'key' })).toMatch(/is not an http or https URL/);
     }

@@ -162,6 +162,35 @@ describe('a call of the client', () => {
     expect(server.seen.length).toBe(1);
   });
 
+  it('ends a stream whose signal aborts while it is read, and a wait for a token', async () => {
+    const reason = new Error('enough');
+    const reading = new AbortController();
+    let sent: AbortSignal | null | undefined;
+    const streaming = client({
+      fetch: (_, init) => {
+        sent = init?.signal;
+        return Promise.resolve(
+          new Response('data: 1\n\n', { headers: { 'content-type': 'text/event-stream' } }),
+        );
+      },
+    });
+    const body = { model: 'm', messages: [], stream: true };
+    await streaming.api.createChatCompletion({ body }, { signal: reading.signal }).asResponse();
+    reading.abort(reason);
+    expect(sent?.reason).toBe(reason);
+
+    const waiting = new AbortController();
+    const call = client({ apiKey: () => new Promise(() => undefined) }).api.getMe({}, waiting);
+    waiting.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it.each(['..', 'a/../b', './a', 'a/..'])('never leaves its path: %s', async (path) => {
+    server.play([]);
+    await expect(client().api.forwardDelete({ api_id: 'api_1', path })).rejects.toThrow(TypeError);
+    expect(server.seen).toEqual([]);
+  });
+
   it('asks a function for another token once after a 401, for all calls together', async () => {
     let count = 0;
     const apiKey = jest.fn(() => Promise.resolve(`token-${++count}`));

@@ -1,4 +1,4 @@
-import { sharedApp } from '#testing';
+import { sharedApp, until } from '#testing';
 import { agent, skill } from '../registry/apps.fixture';
 import { type Agent, AgentAppFixture, server } from './agent-app.fixture';
 import { registerServer, registerSkill } from './parts.fixture';
@@ -202,7 +202,7 @@ describe('reconciling an app with agents', () => {
     const waiting = async (count: number): Promise<void> => {
       const blocked = `SELECT 1 FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      while ((await app.database.query(blocked)).length < count);
+      await until(async () => (await app.database.query(blocked)).length >= count);
     };
     // the change is written and waits before its last statement
     const { patching, reconciling } = await app.database.transaction(async (tx) => {

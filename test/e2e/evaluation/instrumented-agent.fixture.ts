@@ -325,7 +325,12 @@ export const INSTRUMENTED_AGENTS: readonly InstrumentedAgent[] = [
             {
               role: 'tool',
               content: [
-                { type: 'tool-result', toolCallId: 'call_1', toolName: 'get_weather', output: 'rain' },
+                {
+                  type: 'tool-result',
+                  toolCallId: 'call_1',
+                  toolName: 'get_weather',
+                  output: { type: 'text', value: 'rain' },
+                },
               ],
             },
           ]),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
 import { type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
 
@@ -23,13 +24,14 @@ export const EXACT = {
 /** A workspace for testing scoring over HTTP. */
 export class ScoringFixture {
   private constructor(
+    private readonly app: TestApp,
     readonly organization: TestOrganization,
     readonly evaluator: ApiClient,
   ) {}
 
   static async create(app: TestApp): Promise<ScoringFixture> {
     const organization = await newOrganization(app);
-    return new ScoringFixture(organization, await organization.as('evaluator'));
+    return new ScoringFixture(app, organization, await organization.as('evaluator'));
   }
 
   get workspaceId(): string {
@@ -134,11 +136,11 @@ export class ScoringFixture {
 
   /** Waits until a batch has ended. */
   async finishedBatch(batch: { score_batch_id: string }): Promise<any> {
-    for (;;) {
-      const current = await this.readBatch(batch);
-      if (current.batch_status === 'succeeded' || current.batch_status === 'failed') return current;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await this.untilEnded(
+      `SELECT batch_status IN ('succeeded', 'failed') AS ended FROM score_batches WHERE score_batch_id = $1`,
+      batch.score_batch_id,
+    );
+    return this.readBatch(batch);
   }
 
   /** Returns the runs of a batch, oldest first. */
@@ -175,15 +177,24 @@ export class ScoringFixture {
 
   /** Waits until a run has ended. */
   async finished(id: string): Promise<any> {
-    for (;;) {
-      const run = await this.run(id);
-      if (run.run_status === 'succeeded' || run.run_status === 'failed') return run;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await this.untilEnded(
+      `SELECT run_status IN ('succeeded', 'failed') AS ended FROM score_runs WHERE score_run_id = $1`,
+      id,
+    );
+    return this.run(id);
   }
 
   async resultsOf(runId: string): Promise<any[]> {
     return (await this.evaluator.get(`/eval/v1/score-runs/${runId}/results?limit=500`)).body.items;
+  }
+
+  /** Waits with a statement, because repeated requests would take a good part of a processor. */
+  private async untilEnded(statement: string, id: string): Promise<void> {
+    for (;;) {
+      const [row] = await this.app.database.query<{ ended: boolean }>(statement, [id]);
+      if (row!.ended) return;
+      await delay(10);
+    }
   }
 
   private async post(path: string, body: object): Promise<any> {

@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
-import { newOrganization, StandaloneService, type TestApp, type TestOrganization } from '#testing';
+import {
+  createTestDatabase,
+  newOrganization,
+  StandaloneService,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
 
 export const MIB = 1024 * 1024;
 
@@ -37,14 +43,16 @@ export class MeasuredService {
 
   /** Starts API and worker in one process, as `npm start` does. */
   static async startStandalone(): Promise<MeasuredService> {
+    const database = await createTestDatabase();
     const service = await StandaloneService.start({
+      databaseUrl: database.url,
       env: { NODE_OPTIONS: SMALL_HEAP, EVENT_LOOP_DELAY_LIMIT_MS: '60000' },
     });
     const { base_url: url, api_key: token, workspace_id: workspaceId } = service.bootstrap;
     return new MeasuredService(
       { pid: service.pid, url, token, workspaceId },
-      () => service.stop(),
-      () => service.stop(0),
+      () => service.stop().then(() => database.drop()),
+      () => service.stop(0).then(() => database.drop()),
     );
   }
 

@@ -55,9 +55,9 @@ function serversIn(config: unknown): Record<string, any>[] {
 
 function connectionOf(server: Record<string, any>, values: Values): Connection {
   const variables: Record<string, string> = {
-    REGISTRY_URL: values.url,
-    REGISTRY_API_KEY: values.key,
-    REGISTRY_WORKSPACE_ID: values.workspaceId,
+    SERVICE_URL: values.url,
+    SERVICE_API_KEY: values.key,
+    SERVICE_WORKSPACE_ID: values.workspaceId,
     'registry-api-key': values.key,
     'registry-workspace': values.workspaceId,
   };
@@ -118,9 +118,9 @@ describe('the page about MCP clients', () => {
 
   const environment = (): NodeJS.ProcessEnv => ({
     ...process.env,
-    REGISTRY_URL: values.url,
-    REGISTRY_API_KEY: values.key,
-    REGISTRY_WORKSPACE_ID: values.workspaceId,
+    SERVICE_URL: values.url,
+    SERVICE_API_KEY: values.key,
+    SERVICE_WORKSPACE_ID: values.workspaceId,
   });
 
   /** Connects like the client, and searches. Opens a session first if there is no workspace header. */

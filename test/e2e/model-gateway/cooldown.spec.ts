@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { sharedApp } from '#testing';
+import { sharedApp, until } from '#testing';
 import { ModelDirectory } from '../../../src/model-gateway/models/model-directory';
 import { TargetFailureRepository } from '../../../src/model-gateway/models/target-failure.repository';
 import { ClientsFixture } from './clients.fixture';
@@ -97,7 +97,7 @@ describe('a target that fails three times in a row', () => {
     const name = await on.fallback('openai', { cooldown_s: 1 });
     for (let call = 0; call < 3; call++) await ask(name);
     on.provider.answer = chat('back');
-    while ((await ask(name)) !== 'back') expect(await statesOf(name)).toHaveLength(2);
+    await until(async () => (await ask(name)) === 'back');
     expect(await statesOf(name)).toEqual(['active', 'active']);
     expect((await modelNamed(name)).targets[0].last_error_at).toEqual(expect.any(String));
   });

@@ -9,6 +9,7 @@ import {
   TcpProxy,
   type TestApp,
   type TestOrganization,
+  until,
 } from '#testing';
 import { sendInTurn, ME, statusesOf } from './rate-limits.fixture';
 
@@ -88,7 +89,7 @@ describeWithRedis('two API processes on one Redis', (url) => {
         await sendInTurn(4, () => first.api(token).get(ME));
         return (await second.api(token).get(ME)).status === 429;
       };
-      while (!(await sharesAgain()));
+      await until(sharesAgain);
     } finally {
       await second.close();
       await first.close();

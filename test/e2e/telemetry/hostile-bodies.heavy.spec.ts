@@ -9,14 +9,14 @@ import { type HostileBody, HOSTILE_BODIES } from './hostile-bodies.fixture';
 import { RawExporter } from './otlp.harness';
 
 const MIB = 1024 * 1024;
-const SENDERS = 6;
+const SENDERS = 4;
 /** Memory limit for the process, the budget of exports and their decoded forms. */
 const RESIDENT_MAX = 1_536 * MIB;
 
 /** Statuses that an exporter may receive for such a body. */
 const DOCUMENTED = [200, 400, 429, 503, 504];
 
-/** One organization sends bodies that are expensive to read, from six connections at once. */
+/** One organization sends bodies that are expensive to read, from four connections at once. */
 describe('bodies that are expensive to read', () => {
   const app = sharedApp();
   let child: ChildProcess;

@@ -4,7 +4,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Time limit of each attempt, in milliseconds. 0 means none. */
   timeoutMs?: number;
-  /** Retries for at least this long, in milliseconds, instead of `maxRetries` times. */
+  /** Retries for at most this long, in milliseconds, instead of `maxRetries` times. */
   retryForMs?: number;
   /** How often the call is retried. */
   maxRetries?: number;

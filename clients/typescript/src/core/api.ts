@@ -72,7 +72,7 @@ function buildRequest(
         : (body as RawBody | undefined),
     isRepeatable: method === 'GET' || method === 'HEAD' || has('i') || has('r'),
     isRaw: has('n'),
-    mayStream: has('s'),
+    mayStream: has('n') || has('s'),
     timeoutMs: has('s') || (body !== undefined && !isJson) ? LONG_TIMEOUT_MS : TIMEOUT_MS + wait,
   };
 }
@@ -117,10 +117,11 @@ function fillPath(path: string, members: Arguments): string {
     const value = members[name];
     delete members[name];
     const text = typeof value === 'number' ? String(value) : value;
+    const segments = typeof text === 'string' ? (plus ? text.split('/') : [text]) : [];
     // anything else would name another path, and so another operation
-    if (typeof text !== 'string' || text === '' || text === '.' || text === '..')
+    if (!text || segments.length === 0 || segments.some((each) => each === '.' || each === '..'))
       throw new TypeError(`${name} must be the id or name that the path needs, not ${JSON.stringify(value)}`);
-    return plus ? text.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(text);
+    return segments.map(encodeURIComponent).join('/');
   });
 }
 

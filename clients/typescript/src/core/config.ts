@@ -139,6 +139,10 @@ function parse<T>(file: string, text: string): T {
 }
 
 function checkedUrl(text: string): string {
+  if (URL.canParse(text) && (new URL(text).username || new URL(text).password))
+    throw new ConfigurationError(
+      "The service's address must not contain a user name or password. Pass the key as apiKey or SERVICE_API_KEY.",
+    );
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new ConfigurationError(`The service's address ${text} is not an http or https URL.`);
   return text.replace(/\/+$/, '');

@@ -2,7 +2,7 @@ import type { RawBody, RequestOptions } from '../api/calls.cjs';
 import { VERSION } from '../api/operations.js';
 import type { ApiKeySource } from './config.js';
 import { ConnectionError, ServiceError, TimeoutError } from './errors.js';
-import { isTransient, withRetries } from './retry.js';
+import { isTransient, withRetries, withSignal } from './retry.js';
 
 /** Settings of a client that hold for each of its calls. */
 export interface TransportOptions {
@@ -26,7 +26,7 @@ export interface HttpRequest {
   isRepeatable: boolean;
   /** Whether the response is handed out unread, whatever its type. */
   isRaw: boolean;
-  /** Whether the response can be a stream of events, which is handed out unread too. */
+  /** Whether the response can be a stream, which is read after the call. */
   mayStream: boolean;
   /** Time limit of an attempt in milliseconds, unless the call or the client sets one. 0 means none. */
   timeoutMs: number;
@@ -65,13 +65,13 @@ export class Transport {
   }
 
   private async attempt(request: HttpRequest, call: RequestOptions): Promise<HttpResponse> {
-    const token = await this.currentToken();
+    const token = await withSignal(this.currentToken(), call.signal);
     try {
       return await this.sendOnce(request, call, token);
     } catch (error) {
       const isRefused = error instanceof ServiceError && error.status === 401;
       if (!isRefused || typeof this.options.apiKey === 'string') throw error;
-      const next = await this.nextToken(token);
+      const next = await withSignal(this.nextToken(token), call.signal);
       if (next === token || isStreamBody(request.body)) throw error;
       return this.sendOnce(request, call, next);
     }
@@ -85,9 +85,9 @@ export class Transport {
     const timedOut = new TimeoutError(`${this.options.url} did not answer within ${timeoutMs} ms`);
     const timer = timeoutMs > 0 ? setTimeout(() => controller.abort(timedOut), timeoutMs) : undefined;
     signal?.addEventListener('abort', abort, { once: true });
-    // a response that is handed out unread outlives this function, so the platform has to forget the signal
-    const isOpen = request.isRaw || request.mayStream;
-    const combined = isOpen && signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+    // a stream outlives this function, so the platform has to forget the signal
+    const combined =
+      request.mayStream && signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
     try {
       signal?.throwIfAborted();
       const send = this.options.fetch ?? fetch;

@@ -39,18 +39,34 @@ export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPol
       signal?.throwIfAborted();
       if (!isRetryable(error)) throw error;
       const asked = (error instanceof ServiceError && error.retryAfter) || 0;
-      const delay = Math.max(asked * 1000, Math.random() * backOff(retries));
+      const left = retryForMs === undefined ? Infinity : start + retryForMs - Date.now();
       const isOver =
         retryForMs === undefined
           ? retries >= maxRetries || asked > MAX_RETRY_AFTER_S
-          : Date.now() + delay > start + retryForMs;
+          : left <= 0 || asked * 1000 > left;
       if (isOver) throw error;
-      await sleep(delay, signal);
+      await sleep(Math.max(asked * 1000, Math.min(left, Math.random() * backOff(retries))), signal);
     }
   }
 }
 
 const backOff = (retries: number): number => Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** retries);
+
+/** Waits for a promise. Rejects with the signal's reason if it aborts first. */
+export async function withSignal<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
 
 /** Waits. Rejects with the signal's reason if it aborts first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -38,6 +38,26 @@ export const AI_SDK_SPANS: readonly InstrumentedSpan[] = [
     },
   },
   {
+    sentBy: 'the AI SDK, of calls with a prompt and instructions',
+    attributes: {
+      'ai.operationId': 'ai.generateText',
+      'ai.prompt': '{"system":"Be brief.","prompt":"Why?"}',
+      'ai.response.text': 'So.',
+    },
+    meaning: { operation: 'ai.generateText', input: 'Why?', output: 'So.' },
+  },
+  {
+    sentBy: 'the AI SDK, of calls with messages',
+    attributes: {
+      'ai.operationId': 'ai.generateText',
+      'ai.prompt': '{"messages":[{"role":"user","content":"Why?"}]}',
+    },
+    meaning: {
+      operation: 'ai.generateText',
+      input: { messages: [{ role: 'user', content: 'Why?' }] },
+    },
+  },
+  {
     sentBy: 'the AI SDK, of a tool',
     attributes: {
       'ai.operationId': 'ai.toolCall',
@@ -85,7 +105,7 @@ export const AI_SDK_SPANS: readonly InstrumentedSpan[] = [
       provider: 'openai.chat',
       inputTokens: 10,
       outputTokens: 20,
-      input: { prompt: 'Why?' },
+      input: 'Why?',
       output: 'So.',
     },
   },

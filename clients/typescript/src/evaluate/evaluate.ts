@@ -1,0 +1,123 @@
+import type { Experiment } from '../api/types.cjs';
+import { Client } from '../client.js';
+import { withRetries } from '../core/retry.js';
+import { RecordsChangedError } from './cases.js';
+import { conclude } from './conclude.js';
+import { readData } from './data.js';
+import { checkHosted } from './hosted-scoring.js';
+import { messageOf, sha256, toJson } from './json.js';
+import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
+import { reporterOf } from './report.js';
+import { openExperiment } from './open-experiment.js';
+import { Run } from './run.js';
+import { splitScorers } from './scoring.js';
+import { Spool, spoolPrefix } from './spool.js';
+import type { EvalSummary } from './summary.js';
+
+/**
+ * Runs a task over cases, scores its outputs, stores everything as an experiment, and checks the gate. Nothing that has
+ * finished is lost or stored twice: a run that was interrupted, even by `kill -9`, continues when you start it again.
+ *
+ * What a task or a scorer does wrong becomes an `error` of its result. Rejects only if the run cannot begin: for example with a
+ * `ServiceError` if the key is invalid, a `ConnectionError` if the service cannot be reached, a `TypeError` for an invalid
+ * option, and a `ServiceError` with status 409 if the run to continue has other cases or settings.
+ */
+// Without an annotation, `input` must be usable: its type is not known if the data is a file.
+// oxlint-disable-next-line typescript/no-explicit-any
+export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O, E>): Promise<EvalSummary> {
+  const summary = run(given);
+  commandRun()?.started?.(given.name, summary);
+  return summary;
+}
+
+async function run(given: EvaluateOptions): Promise<EvalSummary> {
+  const options = checked(withCommand(given));
+  const startedAt = Date.now();
+  const scorers = splitScorers(options.scorers ?? []);
+  const reporter = reporterOf(options);
+  const client = options.client ?? new Client();
+  await checkHosted(client, scorers.hosted);
+  const named = namedRunKey(options);
+  const data = await readData(client, options);
+  const { name, experimentName = name, trials = 1, config = null, subject = null } = options;
+  const identity = [
+    client.url,
+    client.workspaceId,
+    name,
+    experimentName,
+    data.digest,
+    named,
+    trials,
+    config,
+    subject,
+  ];
+  const spool = new Spool({
+    dir: options.spoolDir ?? '.agent-registry',
+    prefix: spoolPrefix(name, await sha256(toJson(identity))),
+    runKey: named,
+    resume: options.resume ?? true,
+  });
+  const once = async (): Promise<EvalSummary> => {
+    const { experiment, isNew, versions } = await openExperiment(client, options, spool.runKey, data);
+    const setup = { client, options, scorers, spool, reporter, experiment, isNew, versions };
+    const problems = problemsOfStart(experiment, isNew, spool);
+    const isCompleted = experiment.experiment_status === 'completed';
+    const outcome = isCompleted ? null : await new Run(setup).finish();
+    return conclude({ ...setup, outcome, named, startedAt, isResumed: !isNew, problems });
+  };
+  let hasEnded = false;
+  try {
+    const summary = await withRetries(once, { isRetryable: (error) => error instanceof RecordsChangedError });
+    hasEnded = summary.status !== 'incomplete';
+    reporter.ended(summary);
+    return summary;
+  } finally {
+    spool.close(hasEnded);
+  }
+}
+
+function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I, O, E> {
+  const { name, task, trials = 1, concurrency = 1, retries = 0 } = options;
+  if (typeof name !== 'string' || name === '') throw new TypeError('evaluate needs a name.');
+  if (options.data === undefined || options.data === null) throw new TypeError('evaluate needs data.');
+  if (typeof task !== 'function') throw new TypeError('evaluate needs a task, which is a function.');
+  for (const [member, value, least] of [
+    ['trials', trials, 1],
+    ['concurrency', concurrency, 1],
+    ['retries', retries, 0],
+  ] as const) {
+    if (!Number.isInteger(value) || value < least) {
+      throw new TypeError(`${member} must be a whole number of at least ${least}.`);
+    }
+  }
+  for (const member of ['config', 'metadata'] as const) {
+    try {
+      toJson(options[member]);
+    } catch (error) {
+      throw new TypeError(`${member} ${messageOf(error)}.`);
+    }
+  }
+  return options;
+}
+
+/** Binds the spool to the experiment. Returns what the user should know before the run begins. */
+function problemsOfStart(
+  { experiment_id, experiment_status, run_key }: Experiment,
+  isNew: boolean,
+  spool: Spool,
+): string[] {
+  const problems: string[] = [];
+  const dropped = spool.bind(experiment_id);
+  if (dropped > 0)
+    problems.push(`${dropped} finished calls were dropped: they belong to another experiment.`);
+  if (experiment_status === 'completed') {
+    problems.push(
+      `The experiment with the run key ${run_key} was completed before, so only its gate was checked. ` +
+        'To run it again, use another runKey, or resume: false.',
+    );
+    return problems;
+  }
+  if (!isNew) problems.push(`Continued the experiment with the run key ${run_key}.`);
+  if (spool.left > 0) problems.push(`Took over ${spool.left} finished calls of an earlier process.`);
+  return problems;
+}

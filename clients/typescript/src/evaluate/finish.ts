@@ -1,0 +1,166 @@
+import type { Comparison, Experiment, GateResult } from '../api/types.cjs';
+import type { Client } from '../client.js';
+import type { RequestOptions } from '../api/calls.cjs';
+import { ServiceError } from '../core/errors.js';
+import { toJson } from './json.js';
+import type { EvaluateOptions, Gate } from './options.js';
+import type { Failure, Regression, ScoreSummary, SummaryFields } from './summary.js';
+
+const SHOWN_MAX = 20;
+
+/** Reads and finalizes the experiment of a run. */
+export class Ending {
+  private readonly gate: Gate | undefined;
+  private readonly baseline: string | undefined;
+
+  constructor(
+    private readonly client: Client,
+    private readonly experimentId: string,
+    { gate, baseline }: Pick<EvaluateOptions, 'gate' | 'baseline'>,
+    private readonly options: RequestOptions,
+  ) {
+    this.gate = gate;
+    this.baseline = baseline;
+  }
+
+  private get id() {
+    return { experiment_id: this.experimentId };
+  }
+
+  /** Returns how many cases are in which state. */
+  async countCases(total: number): Promise<{ total: number; done: number; failed: number; pending: number }> {
+    const [failed, pending] = [await this.count('failed'), await this.count('pending')];
+    return { total, failed, pending, done: total - failed - pending };
+  }
+
+  /** Counts cases in a state, page by page if the service does not count them. */
+  private async count(state: 'failed' | 'pending'): Promise<number> {
+    const { page } = await this.client.api.listExperimentCases({ ...this.id, state, limit: 0 }, this.options);
+    if (page.total !== null) return page.total;
+    let count = 0;
+    const list = this.client.api.listExperimentCases(
+      { ...this.id, state, limit: 500, total: false },
+      this.options,
+    );
+    for await (const { items } of list.pages()) count += items.length;
+    return count;
+  }
+
+  async failures(): Promise<Failure[]> {
+    const list = this.client.api.listResults(
+      { ...this.id, has_error: true, limit: SHOWN_MAX, total: false },
+      this.options,
+    );
+    const { items } = await list;
+    return items.map(({ case_id, error }) => ({
+      caseId: case_id,
+      error: typeof error === 'string' ? error : toJson(error),
+    }));
+  }
+
+  /** Finalizes the experiment. Returns false if another job has done so. */
+  async complete(metrics: Record<string, number>): Promise<boolean> {
+    try {
+      await this.client.api.updateExperiment(
+        { ...this.id, body: { experiment_status: 'completed', metrics } },
+        this.options,
+      );
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.status !== 409) throw error;
+      const { experiment_status } = await this.read();
+      if (experiment_status === 'completed') return false;
+      throw error;
+    }
+  }
+
+  read(): Promise<Experiment> {
+    return this.client.api.getExperiment(this.id, this.options).then((experiment) => experiment);
+  }
+
+  /** Checks the gate, or returns null without one. */
+  async check(): Promise<GateResult | null> {
+    if (!this.gate) return null;
+    const gate = 'rules' in this.gate ? this.gate : { rules: this.gate };
+    const body = {
+      ...gate,
+      rules: gate.rules.map((rule) => ({ ...rule })),
+      ...(this.baseline !== undefined && { baseline_experiment_id: this.baseline }),
+    };
+    return this.client.api.checkGate({ ...this.id, body }, this.options).then((result) => result);
+  }
+
+  /** Returns the means of all scorers, and their intervals as far as the gate or the comparison have computed them. */
+  async scores(
+    gate: GateResult | null,
+    comparison: Comparison | null,
+  ): Promise<Record<string, ScoreSummary>> {
+    const { current_scores = {} } = await this.read();
+    const summaries = Object.entries(current_scores).map(
+      ([name, { mean, count }]): [string, ScoreSummary] => {
+        const check = gate?.checks.find(({ scorer, kind }) => scorer === name && kind === 'min_mean');
+        return [
+          name,
+          { mean, count, interval: check?.confidence_interval ?? null, change: changeOf(name, comparison) },
+        ];
+      },
+    );
+    return Object.fromEntries(summaries);
+  }
+
+  /** Compares with the baseline. Returns null if there is none. */
+  async compare(): Promise<Comparison | null> {
+    try {
+      return await this.client.api.compareExperiments(
+        { ...this.id, ...this.against, limit: 0 },
+        this.options,
+      );
+    } catch (error) {
+      if (error instanceof ServiceError && error.status === 400) return null; // there is no baseline
+      throw error;
+    }
+  }
+
+  /** Returns the cases that got worse, by scorer, the worst first. */
+  async regressions(comparison: Comparison | null): Promise<Regression[]> {
+    const found: Regression[] = [];
+    for (const { scorer, regressed } of comparison?.scorers ?? []) {
+      if (regressed === 0) continue;
+      const { cases } = await this.client.api.compareExperiments(
+        { ...this.id, ...this.against, scorer, only: 'regressed', limit: SHOWN_MAX },
+        this.options,
+      );
+      for (const one of cases.items) {
+        found.push({
+          scorer,
+          caseId: one.case_id,
+          difference: one.difference ?? 0,
+          input: one.input,
+          expected: one.expected,
+          output: one.candidate[0]?.output,
+          baselineOutput: one.baseline[0]?.output,
+        });
+      }
+    }
+    return found;
+  }
+
+  private get against() {
+    return this.baseline === undefined ? {} : { baseline_experiment_id: this.baseline };
+  }
+}
+
+function changeOf(name: string, comparison: Comparison | null): ScoreSummary['change'] {
+  const compared = comparison?.scorers?.find(({ scorer }) => scorer === name);
+  if (!compared) return null;
+  const { baseline, difference, confidence_interval, verdict, reason } = compared;
+  return { baselineMean: baseline.mean, difference, interval: confidence_interval, verdict, reason };
+}
+
+/** Returns the metrics of a run as experiments keep them. */
+export const metricsOf = ({ cases, durationMs }: Pick<SummaryFields, 'cases' | 'durationMs'>) => ({
+  cases: cases.total,
+  successful_cases: cases.done,
+  failed_cases: cases.failed,
+  duration_ms: Math.round(durationMs),
+});

@@ -1,0 +1,68 @@
+import { commandRun, type EvalProgress, type EvaluateOptions } from './options.js';
+import type { EvalStatus, EvalSummary } from './summary.js';
+
+/** Shows a run while it lasts, and its result. */
+export interface Reporter {
+  progress(progress: EvalProgress): void;
+  ended(summary: EvalSummary): void;
+}
+
+/** Exit statuses of a process, as those of the command. */
+const EXIT_STATUS: Record<EvalStatus, number> = { passed: 0, completed: 0, failed: 3, incomplete: 6 };
+
+const TERMINAL_MS = 100;
+const LOG_MS = 30_000;
+
+/** Returns the reporter of a run: that of the command, one that prints, or one that only calls `onProgress`. */
+export function reporterOf({
+  name,
+  report = 'auto',
+  onProgress,
+}: Pick<EvaluateOptions, 'name' | 'report' | 'onProgress'>): Reporter {
+  const command = commandRun();
+  const isPlain = typeof process !== 'undefined' && process.stderr !== undefined && !command;
+  const isTest =
+    isPlain && (process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined);
+  const prints = isPlain && (report === 'auto' ? !isTest && !onProgress : report);
+  const printer = prints ? printerOf(name) : undefined;
+  return {
+    progress: (progress) => {
+      onProgress?.(progress);
+      command?.onProgress?.(name, progress);
+      printer?.progress(progress);
+    },
+    ended: (summary) => printer?.ended(summary),
+  };
+}
+
+/** Shows on standard error where runs stand: on one line in a terminal, else on a line every 30 s. */
+export class ProgressLine {
+  private readonly isTerminal = process.stderr.isTTY;
+  private printedAt = this.isTerminal ? 0 : Date.now();
+
+  show(name: string, { total, finished, failed, waiting }: EvalProgress): void {
+    if (Date.now() - this.printedAt < (this.isTerminal ? TERMINAL_MS : LOG_MS)) return;
+    this.printedAt = Date.now();
+    const line = `${name}: ${finished} of ${total}, ${failed} failed, ${waiting} to upload`;
+    process.stderr.write(this.isTerminal ? `\r\u001b[K${line}` : `${line}\n`);
+  }
+
+  /** Removes the line, so that something else can be written. */
+  clear(): void {
+    if (this.isTerminal) process.stderr.write('\r\u001b[K');
+  }
+}
+
+/** Prints progress to standard error and the result to standard output, and sets the exit status of the process. */
+function printerOf(name: string): Reporter {
+  const line = new ProgressLine();
+  return {
+    progress: (progress) => line.show(name, progress),
+    ended: (summary) => {
+      line.clear();
+      process.stdout.write(`${summary.toString()}\n`);
+      // a file may have several runs
+      process.exitCode = Math.max(Number(process.exitCode ?? 0), EXIT_STATUS[summary.status]);
+    },
+  };
+}

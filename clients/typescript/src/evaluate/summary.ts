@@ -1,0 +1,182 @@
+import type { GateCheck, GateResult } from '../api/types.cjs';
+
+/** The scores of one scorer. */
+export interface ScoreSummary {
+  mean: number;
+  /** Number of results with a score. */
+  count: number;
+  /** 95% confidence interval of the mean, if a `confident` rule of the gate asks for it. */
+  interval: Interval | null;
+  /** How the mean differs from that of the baseline, if there is one. */
+  change: {
+    baselineMean: number | null;
+    /** Mean difference over the cases with scores on both sides. */
+    difference: number | null;
+    /** 95% confidence interval of the difference. */
+    interval: Interval | null;
+    verdict: 'improved' | 'regressed' | 'inconclusive' | 'not_comparable';
+    /** Why the scores are not comparable. */
+    reason: string | null;
+  } | null;
+}
+
+export interface Interval {
+  lower: number;
+  upper: number;
+}
+
+/** A case with a lower score than in the baseline. */
+export interface Regression {
+  scorer: string;
+  caseId: string;
+  /** Negative: by how much the score dropped, the mean of its trials. */
+  difference: number;
+  input: unknown;
+  expected: unknown;
+  /** Output of the first trial. */
+  output: unknown;
+  baselineOutput: unknown;
+}
+
+/** What became of the results of a run. */
+export interface UploadCounts {
+  /** Stored by this process. */
+  stored: number;
+  /** The service had them already. */
+  alreadyStored: number;
+  /** The service refused them. Most are stored as an error instead. */
+  refused: number;
+  /** Not needed any more, because another job has completed the experiment. */
+  discarded: number;
+}
+
+/** A result with an error. */
+export interface Failure {
+  caseId: string;
+  error: string;
+}
+
+/**
+ * - `passed` or `failed`: what the gate decided
+ * - `completed`: all cases have a result, and there is no gate
+ * - `incomplete`: results are missing; run it again to continue
+ */
+export type EvalStatus = 'passed' | 'failed' | 'completed' | 'incomplete';
+
+/** What an eval ended with, as data. */
+export type SummaryFields = {
+  -readonly [Member in Exclude<keyof EvalSummary, 'passed' | 'toString'>]: EvalSummary[Member];
+};
+
+/** What an eval ended with. Its text is the table that a terminal shows. */
+export class EvalSummary {
+  readonly status!: EvalStatus;
+  readonly name!: string;
+  readonly experimentName!: string;
+  readonly experimentId!: string;
+  readonly datasetId!: string | null;
+  readonly runKey!: string;
+  /** Whether the run continued one that began before. */
+  readonly resumed!: boolean;
+  readonly cases!: {
+    total: number;
+    done: number;
+    /** Cases with a result that has an error. */
+    failed: number;
+    pending: number;
+    /** Calls of the task in this process that have ended. */
+    called: number;
+  };
+  /** By the name of the scorer. */
+  readonly scores!: Record<string, ScoreSummary>;
+  /** Null without a gate, and for an incomplete run. */
+  readonly gate!: GateResult | null;
+  /** The worst cases of each scorer, at most 20 of each. */
+  readonly regressions!: Regression[];
+  /** At most 20. */
+  readonly failures!: Failure[];
+  readonly uploads!: UploadCounts;
+  readonly traces!: { sent: number; missing: number };
+  readonly durationMs!: number;
+  /** What happened that you should know, in plain English. */
+  readonly problems!: string[];
+  /** Whether the gate passed; without a gate, whether the run is complete. */
+  readonly passed: boolean;
+
+  constructor(fields: SummaryFields) {
+    Object.assign(this, fields);
+    this.passed = fields.status === 'passed' || fields.status === 'completed';
+  }
+
+  /** Returns the result as text: regressions first, then failures, scores, the gate and notes. */
+  toString(): string {
+    const { total, done, failed, pending, called } = this.cases;
+    return [
+      `${this.name}: ${this.status}`,
+      ...section('Regressions', this.regressions.map(regressionLine)),
+      ...section(
+        'Failed cases',
+        this.failures.map(({ caseId, error }) => `${short(caseId)}  ${short(error)}`),
+      ),
+      ...section('Scores', scoreLines(this.scores)),
+      ...section('Gate', (this.gate?.checks ?? []).map(checkLine)),
+      ...section('Notes', this.problems),
+      `${total} cases: ${done} done, ${failed} failed, ${pending} pending. Calls of the task: ${called}. ` +
+        `Time: ${seconds(this.durationMs)}.`,
+      `Experiment ${this.experimentId}${this.resumed ? ', continued' : ''}`,
+    ].join('\n');
+  }
+}
+
+const section = (title: string, lines: readonly string[]): string[] =>
+  lines.length > 0 ? [`${title}:`, ...lines.map((line) => `  ${line}`)] : [];
+
+const regressionLine = ({ scorer, caseId, difference, output }: Regression): string =>
+  `${short(caseId)}  ${scorer} ${signed(difference)}  ${short(JSON.stringify(output) ?? '')}`;
+
+const checkLine = (check: GateCheck): string =>
+  `${check.status.padEnd(7)} ${titleOf(check)}: ${check.reason}`;
+
+/** Names a check by its rule, such as `exact min_mean 0.9`. The bounds of regressions have the opposite sign. */
+export function titleOf({ scorer, kind, bound, confident }: GateCheck): string {
+  const value = kind === 'max_regression' || kind === 'max_case_regression' ? -bound : bound;
+  return [scorer, kind, number(value), confident && '(confident)'].filter(Boolean).join(' ');
+}
+
+function scoreLines(scores: SummaryFields['scores']): string[] {
+  const rows = Object.entries(scores).map(([name, { mean, count, interval, change }]) => [
+    name,
+    `${number(mean)}${interval ? ` (${range(interval)})` : ''}`,
+    String(count),
+    change?.baselineMean == null ? '' : number(change.baselineMean),
+    change ? changeText(change) : '',
+  ]);
+  if (rows.length === 0) return [];
+  return table([['scorer', 'mean', 'results', 'baseline', 'change'], ...rows]);
+}
+
+function changeText({ difference, interval, verdict, reason }: NonNullable<ScoreSummary['change']>): string {
+  if (difference === null) return reason ?? verdict;
+  return `${signed(difference)}${interval ? ` (${range(interval)})` : ''} ${verdict}`;
+}
+
+function table(rows: readonly string[][]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const used = widths.map((_, column) => rows.slice(1).some((row) => row[column] !== ''));
+  return rows.map((row) =>
+    row
+      .flatMap((cell, column) => (used[column] ? cell.padEnd(widths[column]!) : []))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+const number = (value: number): string => String(Math.round(value * 10_000) / 10_000);
+const signed = (value: number): string => `${value > 0 ? '+' : ''}${number(value)}`;
+const range = ({ lower, upper }: Interval): string => `${number(lower)} to ${number(upper)}`;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+const short = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ');
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+};

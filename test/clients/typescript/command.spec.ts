@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { newOrganization, sharedApp, type TestOrganization, until } from '#testing';
+import { parseXml } from '../../e2e/evaluation/xml.fixture';
+import { EvalFolder } from './eval-folder.fixture';
+
+/** Two of three answers are right. Options come first, so that a test can replace them. */
+const evalOf = (options: string): string => `
+import { evaluate } from 'agent-registry';
+
+await evaluate({
+  name: 'qa',
+  data: [
+    { id: 'a', input: 1, expected: 2 },
+    { id: 'b', input: 2, expected: 4 },
+    { id: 'c', input: 3, expected: 7 },
+  ],
+  task: ({ input }) => input * 2,
+  scorers: [{ name: 'exact', score: ({ output, expected }) => output === expected }],
+  ${options}
+});
+`;
+const PASSING = evalOf("gate: [{ scorer: 'exact', min_mean: 0.6 }],");
+const FAILING = evalOf("name: 'strict', gate: [{ scorer: 'exact', min_mean: 0.9 }],");
+
+describe('agent-registry eval run', () => {
+  const app = sharedApp();
+  let organization: TestOrganization;
+  let folder: EvalFolder;
+
+  beforeAll(async () => {
+    organization = await newOrganization(app);
+    const { key } = await organization.serviceAccount('evaluator');
+    folder = new EvalFolder({
+      SERVICE_URL: app.url,
+      SERVICE_API_KEY: key,
+      SERVICE_WORKSPACE_ID: organization.workspaceId,
+    });
+    folder.write('passing.eval.ts', PASSING);
+    folder.write('failing.eval.ts', FAILING);
+  });
+  afterAll(() => folder.close());
+
+  const experiments = async (query: string): Promise<{ run_key: string }[]> => {
+    const viewer = await organization.as('viewer');
+    const { body } = await viewer.get<{ items: { run_key: string }[] }>(`/eval/v1/experiments?${query}`);
+    return body.items;
+  };
+
+  it('prints the result to standard output, without escape codes where there is no terminal', async () => {
+    const { code, stdout, stderr } = await folder.run(['eval', 'run', 'passing.eval.ts']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^qa: passed\n[^]*exact +0\.6667[^]*\n$/);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('ends with the worst status of several files, and writes one report and the summary of a GitHub job', async () => {
+    const { code, stdout } = await folder.run(
+      [
+        'eval',
+        'run',
+        'passing.eval.ts',
+        'failing.eval.ts',
+        '--reporter',
+        'junit',
+        '--output',
+        'reports/gate.xml',
+      ],
+      { GITHUB_STEP_SUMMARY: folder.pathOf('summary.md') },
+    );
+    expect([code, stdout]).toEqual([3, expect.stringMatching(/^qa: passed\n[^]*\nstrict: failed\n/)]);
+    const report = parseXml(folder.read('reports/gate.xml'));
+    expect(report.attributes).toMatchObject({ tests: '6', failures: '1', errors: '0' });
+    expect(report.children.map(({ attributes }) => attributes['name'])).toEqual(['qa', 'strict']);
+    const cases = report.children[1]!.children.filter(({ name }) => name === 'testcase');
+    const failed = cases.filter(({ children }) => children.some(({ name }) => name === 'failure'));
+    expect(failed.map(({ attributes }) => attributes['name'])).toEqual(['exact min_mean 0.9']);
+    const summary = folder.read('summary.md');
+    expect(summary).toContain('### ✅ passed: ` qa `');
+    expect(summary).toContain('### ❌ gate failed: ` strict `');
+    expect(summary).toContain('| ` exact ` | 0.666667 | 3 |');
+  });
+
+  it('prints JSON with --json', async () => {
+    const { code, stdout } = await folder.run(['eval', 'run', 'failing.eval.ts', '--json']);
+    const { evaluations } = JSON.parse(stdout) as { evaluations: Record<string, unknown>[] };
+    expect([code, evaluations]).toEqual([
+      3,
+      [
+        expect.objectContaining({
+          name: 'strict',
+          exit_status: 3,
+          summary: expect.objectContaining({ status: 'failed', cases: expect.objectContaining({ done: 3 }) }),
+        }),
+      ],
+    ]);
+  });
+
+  it('takes the key of the run and the concurrency from the command line, and starts a new run with --fresh', async () => {
+    folder.write(
+      'options.eval.mjs',
+      evalOf("name: 'options', runKey: 'file', concurrency: 1, task: async () => { now += 1; await new Promise((r) => setTimeout(r, 50)); most = Math.max(most, now); now -= 1; },")
+        .replace('await evaluate', 'let [now, most] = [0, 0];\nconst { cases } = await evaluate')
+        .concat('console.error(`at most ${most}, called ${cases.called}`);'),
+    ); // oxfmt-ignore
+    const run = (...args: string[]) => folder.run(['eval', 'run', 'options.eval.mjs', ...args]);
+    const first = await run('--run-key', 'k1', '--concurrency', '3');
+    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('at most 3, called 3')]);
+    const [repeated, fresh] = [await run('--run-key', 'k1'), await run('--fresh')];
+    expect(repeated.stderr).toContain('at most 0, called 0');
+    expect(fresh.stderr).toContain('at most 1, called 3');
+    const keys = (await experiments('name=options')).map(({ run_key }) => run_key);
+    expect(keys).toHaveLength(2);
+    expect(keys).toContain('k1');
+  });
+
+  it('reports names and messages that contain markup, incomplete runs and errors', async () => {
+    const hostile = '</testcase>"&amp; a|b `c` \u001b[31m <script> [x](y) @all\n';
+    const check = { kind: 'min_mean', bound: 0.5, scorer: hostile, status: 'failed', reason: hostile };
+    const summary = {
+      status: 'incomplete',
+      experimentId: 'exp_1',
+      cases: { total: 2, done: 1, failed: 1 },
+      scores: { [hostile]: { mean: 0.25, count: 1, change: null } },
+      gate: { checks: [check] },
+      regressions: [{ caseId: hostile, scorer: hostile, difference: -1 }],
+      failures: [{ caseId: hostile, error: hostile }],
+      problems: [hostile],
+    };
+    const name = JSON.stringify(hostile);
+    folder.write(
+      'hostile.mjs',
+      `const { started } = globalThis[Symbol.for('agent-registry.run')];
+       started(${name}, Promise.resolve(${JSON.stringify(summary)}));
+       started('rejects', Promise.reject(new Error(${name})));`,
+    );
+    const args = ['eval', 'run', 'hostile.mjs', '--reporter', 'junit'];
+    const { code, stdout } = await folder.run(args, { GITHUB_STEP_SUMMARY: folder.pathOf('hostile.md') });
+    expect(code).toBe(1);
+    const { attributes, children } = parseXml(stdout);
+    expect(attributes).toMatchObject({ tests: '3', failures: '1', errors: '2' });
+    expect(children[0]!.attributes['name']).toBe(hostile.replace('\u001b', '\ufffd'));
+    const markdown = folder.read('hostile.md');
+    expect(markdown).toContain('### ⏸ incomplete:');
+    expect(markdown).toContain('### ❌ error: ` rejects `');
+    expect(markdown.replace(/(`+) .*? \1(?!`)/g, '')).not.toMatch(/(?<!\\)[<@[]|\u001b/);
+  });
+
+  const FILES: Record<string, string> = {
+    'none.mjs': "import 'agent-registry';",
+    'syntax.mjs': 'await evaluate({',
+    'throws.mjs': `${PASSING} throw new Error('after all');`,
+    'rejects.mjs': evalOf("name: '',"),
+    'exits.mjs': PASSING.replace('await evaluate', 'process.exit(0); await evaluate'),
+    'hangs.mjs': 'await new Promise(() => {});',
+    'away.mjs': evalOf('retryForMs: 1,'),
+    'not-awaited.mjs': FAILING.replace('await evaluate', 'evaluate'),
+  };
+  const NO_SERVICE = { SERVICE_URL: '', SERVICE_API_KEY: '', SERVICE_WORKSPACE_ID: '' };
+
+  it.each<[title: string, args: string[], env: NodeJS.ProcessEnv, code: number, stderr: string]>([
+    ['no command', [], {}, 2, 'No command is given.'],
+    ['an unknown command', ['eval', 'list'], {}, 2, 'There is no command "eval list".'],
+    ['no file', ['eval', 'run'], {}, 2, 'No file is given.'],
+    ['a missing file', ['eval', 'run', 'missing.ts'], {}, 2, 'There is no file missing.ts.'],
+    ['an unknown option', ['eval', 'run', 'none.mjs', '--colour'], {}, 2, "Unknown option '--colour'"],
+    ['an invalid number', ['eval', 'run', 'none.mjs', '--concurrency', '0'], {}, 2, '--concurrency must be'],
+    ['an unknown reporter', ['eval', 'run', 'none.mjs', '--reporter', 'tap'], {}, 2, '--reporter must be'],
+    ['an output without a report', ['eval', 'run', 'none.mjs', '--output', 'x'], {}, 2, '--output needs'],
+    ['an output that is a folder', ['eval', 'run', 'none.mjs', '--json', '--output', '.'], {}, 2, 'EISDIR'],
+    ['a file without evaluate', ['eval', 'run', 'none.mjs'], {}, 2, 'none.mjs does not call evaluate().'],
+    ['a syntax error', ['eval', 'run', 'syntax.mjs'], {}, 1, 'SyntaxError'],
+    ['an error after the evaluation', ['eval', 'run', 'throws.mjs'], {}, 1, 'Error: after all'],
+    ['an invalid evaluation', ['eval', 'run', 'rejects.mjs'], {}, 1, 'TypeError'],
+    ['a file that ends the process', ['eval', 'run', 'exits.mjs'], {}, 1, 'ended before the evaluations did'],
+    ['a file that never ends', ['eval', 'run', 'hangs.mjs'], {}, 1, 'ended before the evaluations did'],
+    ['a wrong key', ['eval', 'run', 'passing.eval.ts'], { SERVICE_API_KEY: 'rsk_wrong' }, 4, '401'],
+    ['no configuration', ['eval', 'run', 'passing.eval.ts'], NO_SERVICE, 4, 'SERVICE_URL'],
+    ['no service', ['eval', 'run', 'away.mjs'], { SERVICE_URL: 'http://127.0.0.1:1' }, 5, '127.0.0.1:1'],
+    ['an evaluation that is not awaited', ['eval', 'run', 'not-awaited.mjs'], {}, 3, ''],
+  ])('reports %s', async (_title, args, env, code, stderr) => {
+    for (const [name, text] of Object.entries(FILES)) if (args.includes(name)) folder.write(name, text);
+    const end = await folder.run(args, env);
+    expect([end.code, end.stderr]).toEqual([code, expect.stringContaining(stderr)]);
+  });
+
+  it('stops at Ctrl-C, and continues when it is started again', async () => {
+    const waiting = "({ id, signal }) => { if (id === 'b') { writeFileSync('reached', ''); return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))); } return 0; }";
+    const options = (task: string): string =>
+      `import { writeFileSync } from 'node:fs';${evalOf(`name: 'stopped', signal: new AbortController().signal, task: ${task},`)}`;
+    folder.write('stopped.mjs', options(waiting));
+    const { child, ended } = folder.start(['eval', 'run', 'stopped.mjs']);
+    await until(() => existsSync(folder.pathOf('reached')));
+    child.kill('SIGINT');
+    const stopped = await ended;
+    expect([stopped.code, stopped.stderr]).toEqual([6, expect.stringContaining('Stopping.')]);
+    expect(stopped.stdout).toMatch(/^stopped: incomplete\n/);
+    folder.write('stopped.mjs', options("({ id }) => { writeFileSync(`called-${id}`, ''); return 0; }"));
+    const { code } = await folder.run(['eval', 'run', 'stopped.mjs']);
+    expect(code).toBe(0);
+    const called = ['a', 'b', 'c'].filter((id) => existsSync(folder.pathOf(`called-${id}`)));
+    expect(called).toEqual(['b', 'c']);
+  }); // oxfmt-ignore
+
+  it('ends at once at the second Ctrl-C', async () => {
+    const after = "writeFileSync('stuck', ''); await new Promise((r) => setTimeout(r, 600_000));";
+    folder.write('stuck.mjs', `import { writeFileSync } from 'node:fs';${PASSING}${after}`);
+    const { child, ended } = folder.start(['eval', 'run', 'stuck.mjs']);
+    await until(() => existsSync(folder.pathOf('stuck')));
+    child.kill('SIGINT');
+    await once(child.stderr!, 'data');
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+  });
+
+  it('says what to do about TypeScript that Node cannot run', async () => {
+    folder.write('enum.eval.ts', `enum Kind { a = 1 }\n${PASSING}`);
+    const { code, stderr } = await folder.run(['eval', 'run', 'enum.eval.ts']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('install tsx in your project')]);
+  });
+});

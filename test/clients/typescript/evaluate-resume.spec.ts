@@ -1,0 +1,308 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { sharedApp } from '#testing';
+import { cut, Evals, exact, isUpload, itemsOf } from './evaluate.fixture';
+
+describe('evaluate, when it is started again', () => {
+  const app = sharedApp();
+  let evals: Evals;
+
+  beforeAll(async () => {
+    evals = await Evals.open(app);
+  });
+  afterAll(() => evals.close());
+
+  /** Returns a task that returns its input, notes its calls, and aborts the run in the call for an input. */
+  const taskThatStops = (stopAt: number) => {
+    const calls: number[] = [];
+    const stop = new AbortController();
+    const task = async ({ input, signal }: { input: number; signal: AbortSignal }) => {
+      if (input === stopAt && !stop.signal.aborted) {
+        stop.abort(new Error('Ctrl-C'));
+        await new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('aborted'))),
+        );
+      }
+      calls.push(input);
+      return input;
+    };
+    return { calls, task, signal: stop.signal };
+  };
+
+  it('continues a run that was aborted, and calls only what is left', async () => {
+    const { calls, task, signal } = taskThatStops(3);
+    const options = { name: evals.name(), data: itemsOf(6), task, scorers: [exact] };
+    const first = await evals.run({ ...options, signal });
+    expect(first).toMatchObject({
+      status: 'incomplete',
+      cases: { total: 6, done: 3, pending: 3, called: 3 },
+    });
+    expect(first.problems).toEqual(['The run ended early: Error: Ctrl-C. Start it again to continue.']);
+    expect(await evals.results(first.experimentId)).toHaveLength(3);
+
+    const second = await evals.run(options);
+    expect(second).toMatchObject({ status: 'completed', resumed: true, cases: { done: 6, called: 3 } });
+    expect(second.experimentId).toBe(first.experimentId);
+    expect(calls).toEqual([0, 1, 2, 3, 4, 5]);
+
+    // the run has ended, so the next one is new
+    const third = await evals.run(options);
+    expect(third).toMatchObject({ resumed: false, cases: { called: 6 } });
+  });
+
+  it('does not call the task again where only the scores were missing', async () => {
+    const calls: number[] = [];
+    const stop = new AbortController();
+    const options = {
+      name: evals.name(),
+      data: itemsOf(2),
+      task: ({ input }: { input: number }) => (calls.push(input), { input, at: new Date(0) }),
+    };
+    const hanging = () => {
+      stop.abort(new Error('Ctrl-C'));
+      return new Promise<number>(() => undefined);
+    };
+    await evals.run({ ...options, signal: stop.signal, scorers: [{ name: 'late', score: hanging }] });
+    const late = ({ output }: { output: { at: string } }) => output.at === '1970-01-01T00:00:00.000Z';
+    const second = await evals.run({ ...options, scorers: [{ name: 'late', score: late }] });
+    expect(second.scores['late']).toMatchObject({ mean: 1, count: 2 });
+    expect(second.problems.join()).toContain('Took over 1 finished calls of an earlier process.');
+    expect(calls).toEqual([0, 1]);
+  });
+
+  it('starts a new run with `resume: false`', async () => {
+    const { task, signal } = taskThatStops(1);
+    const options = { name: evals.name(), data: itemsOf(2), task };
+    const first = await evals.run({ ...options, signal });
+    const second = await evals.run({ ...options, resume: false });
+    expect(second).toMatchObject({ status: 'completed', resumed: false, cases: { called: 2 } });
+    expect(second.experimentId).not.toBe(first.experimentId);
+    expect(evals.spools()).toEqual([]);
+  });
+
+  describe('with a run key', () => {
+    it('goes straight to the gate once the run was completed', async () => {
+      const options = {
+        name: evals.name(),
+        runKey: 'commit-1',
+        scorers: [exact],
+        gate: [{ scorer: 'exact', min_mean: 1 }],
+      };
+      const first = await evals.run(options);
+      const task = jest.fn();
+      const second = await evals.run({ ...options, task });
+      expect(second).toMatchObject({ status: 'passed', resumed: true, cases: { done: 3, called: 0 } });
+      expect(second.experimentId).toBe(first.experimentId);
+      expect(second.problems[0]).toContain('was completed before, so only its gate was checked');
+      expect(task).not.toHaveBeenCalled();
+    });
+
+    it('calls failed cases again, and completes the run when they succeed', async () => {
+      const options = {
+        name: evals.name(),
+        runKey: 'commit-1',
+        scorers: [exact],
+        gate: [{ max_error_rate: 0 }],
+      };
+      const calls: number[] = [];
+      const taskOf = (fails: boolean) => (one: { input: number }) => {
+        calls.push(one.input);
+        if (fails && one.input === 1) throw new Error('The model is down.');
+        return one.input;
+      };
+      const first = await evals.run({ ...options, task: taskOf(true) });
+      expect(first).toMatchObject({ status: 'failed', cases: { failed: 1 } });
+      expect(first.problems[0]).toContain(
+        'The experiment stays open. Start the run again to repeat its failed cases (1).',
+      );
+      const second = await evals.run({ ...options, task: taskOf(false) });
+      expect(second).toMatchObject({ status: 'passed', cases: { done: 3, failed: 0, called: 1 } });
+      expect(calls).toEqual([0, 1, 2, 1]);
+      const results = await evals.results(second.experimentId);
+      expect(results.map(({ output, error, scores }) => [output, error, scores])).toEqual([
+        [0, null, { exact: 1 }],
+        [1, null, { exact: 1 }],
+        [2, null, { exact: 1 }],
+      ]);
+    });
+
+    it('never replaces a success of another job by a failure', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1', gate: [{ max_error_rate: 0 }] };
+      const fail = () => {
+        throw new Error('down');
+      };
+      const { experimentId: experiment_id } = await evals.run({ ...options, task: fail });
+      const [, stored] = await evals.results(experiment_id);
+      const second = await evals.run({
+        ...options,
+        task: async ({ id }) => {
+          const item = {
+            case_id: id,
+            dataset_record_id: stored!.dataset_record_id,
+            output: 'of the other job',
+          };
+          if (id === 'c1') {
+            const body = { on_conflict: 'replace' as const, items: [item] };
+            await evals.client.api.createResultsBulk({ experiment_id, body });
+          }
+          fail();
+        },
+      });
+      expect(second.cases).toMatchObject({ done: 1, failed: 2 });
+      expect((await evals.results(experiment_id))[1]).toMatchObject({
+        output: 'of the other job',
+        error: null,
+      });
+    });
+
+    it('stores each case once if two jobs run at the same time', async () => {
+      const options = {
+        name: evals.name(),
+        runKey: 'commit-1',
+        data: itemsOf(150),
+        concurrency: 5,
+        scorers: [exact],
+      };
+      const task = async ({ input }: { input: number }) => {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+        return input;
+      };
+      const [one, other] = await Promise.all([
+        evals.run({ ...options, task }),
+        evals.run({ ...options, task }),
+      ]);
+      expect(one.experimentId).toBe(other.experimentId);
+      expect([one.status, other.status]).toEqual(['completed', 'completed']);
+      expect([one.cases.done, other.cases.done]).toEqual([150, 150]);
+      expect(one.uploads.stored + other.uploads.stored).toBe(150);
+      expect(await evals.results(one.experimentId)).toHaveLength(150);
+    });
+
+    it('ends without calls that nobody needs if another job completes the experiment', async () => {
+      const seen: number[] = [];
+      const summary = await evals.run({
+        data: itemsOf(50),
+        runKey: 'commit-1',
+        task: async ({ input, signal }) => {
+          seen.push(input);
+          if (input !== 3) return input;
+          const { items } = await evals.client.api.listExperiments({
+            run_key: 'commit-1',
+            experiment_status: 'running',
+          });
+          for (const { experiment_id } of items) {
+            await evals.client.api.updateExperiment({
+              experiment_id,
+              body: { experiment_status: 'completed' },
+            });
+          }
+          await new Promise((_, reject) =>
+            signal.addEventListener('abort', () => reject(new Error('not needed'))),
+          );
+        },
+      });
+      expect(seen).toEqual([0, 1, 2, 3]);
+      expect(summary).toMatchObject({ status: 'completed', uploads: { stored: 0, discarded: 3 } });
+      expect(summary.problems[0]).toBe('Another job completed the experiment. 3 results were discarded.');
+      expect(evals.spools()).toEqual([]);
+    });
+
+    it.each([
+      ['items', (text: string) => [{ id: 'q1', input: text }]],
+      ['a CSV file', (text: string) => file(`id,input\nq1,${text}\n`)],
+    ])('refuses %s that changed since the run began, and says what to do', async (_, dataOf) => {
+      const { task, signal } = taskThatStops(Number.NaN);
+      const options = { name: evals.name(), runKey: 'commit-1', gate: [{ max_error_rate: 0 }], signal };
+      await evals.run({ ...options, data: dataOf('first'), task: () => Promise.reject(new Error('down')) });
+      await expect(evals.run({ ...options, data: dataOf('second'), task })).rejects.toThrow(
+        /The experiment exp_.*(has other cases than your data has now|cannot be resumed with a different dataset_version)/,
+      );
+    });
+
+    it('refuses other settings than those that the run began with', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1' };
+      await evals.run({ ...options, config: { model: 'small' } });
+      await expect(evals.run({ ...options, config: { model: 'large' } })).rejects.toMatchObject({
+        status: 409,
+        detail: expect.stringContaining('cannot be resumed with a different config'),
+      });
+    });
+  });
+
+  it('evaluates records as they were when the run began, although somebody edits them', async () => {
+    const name = evals.name();
+    await evals.run({ name, data: itemsOf(3), dataset: name });
+    const { task, signal } = taskThatStops(1);
+    const options = { data: { dataset: name }, name: evals.name(), task };
+    const { experimentId } = await evals.run({ ...options, signal });
+    const { items } = await evals.client.api.listRecords({ dataset_id: `name:${name}` });
+    for (const { dataset_record_id } of items) {
+      const request = { dataset_id: `name:${name}`, dataset_record_id, body: { input: 'edited' } };
+      await evals.client.api.updateRecord(request);
+    }
+    const second = await evals.run(options);
+    expect(second.experimentId).toBe(experimentId);
+    expect((await evals.results(experimentId)).map(({ input, output }) => [input, output])).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 2],
+    ]);
+  });
+
+  it('leaves edits of records alone while a run continues', async () => {
+    const { task, signal } = taskThatStops(1);
+    const options = { name: evals.name(), data: itemsOf(2), task };
+    await evals.run({ ...options, signal });
+    const records = await evals.client.api.listRecords({
+      dataset_id: `name:${options.name}`,
+      external_id: 'c1',
+    });
+    const { dataset_id, dataset_record_id } = records.items[0]!;
+    await evals.client.api.updateRecord({ dataset_id, dataset_record_id, body: { input: 'edited' } });
+    const second = await evals.run(options);
+    expect(second).toMatchObject({ status: 'completed', resumed: true });
+    expect(await evals.client.api.getRecord({ dataset_id, dataset_record_id })).toMatchObject({
+      input: 'edited',
+    });
+  });
+
+  it('never mixes its cases with those of another run that starts at the same time', async () => {
+    const name = evals.name();
+    await evals.run({ name, data: [{ id: 'a', input: 'before' }] });
+    let interferes = true;
+    const client = evals.intercepted(async (sent, send) => {
+      if (interferes && sent.method === 'POST' && sent.path === '/eval/v1/experiments') {
+        interferes = false;
+        const { items } = await evals.client.api.listRecords({ dataset_id: `name:${name}` });
+        const { dataset_id, dataset_record_id } = items[0]!;
+        const body = { input: 'of the other' };
+        await evals.client.api.updateRecord({ dataset_id, dataset_record_id, body });
+      }
+      return send();
+    });
+    const options = { name, runKey: 'commit-1', data: [{ id: 'a', input: 'mine' }] };
+    const { experimentId, cases } = await evals.run({ ...options, client });
+    expect(cases).toMatchObject({ done: 1, called: 1 });
+    expect((await evals.results(experimentId))[0]).toMatchObject({ input: 'mine', output: 'mine' });
+  });
+
+  it('drops calls that belong to an experiment that is gone', async () => {
+    let isAway = false;
+    const client = evals.intercepted((sent, send) => {
+      isAway ||= isUpload(sent);
+      return isAway ? Promise.resolve().then(cut) : send();
+    });
+    const options = { name: evals.name(), runKey: 'commit-1' };
+    const { experimentId: experiment_id } = await evals.run({ ...options, client, retryForMs: 1 });
+    await evals.client.api.updateExperiment({ experiment_id, body: { experiment_status: 'failed' } });
+    const second = await evals.run(options);
+    expect(second).toMatchObject({ status: 'completed', resumed: false, cases: { called: 3 } });
+    expect(second.problems).toEqual(['3 finished calls were dropped: they belong to another experiment.']);
+  });
+
+  const file = (text: string): string => {
+    const where = path.join(evals.dir, 'cases.csv');
+    writeFileSync(where, text);
+    return where;
+  };
+});

@@ -1,0 +1,281 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { EvalProgress } from '#client';
+import { sharedApp } from '#testing';
+import { Evals, exact, itemsOf } from './evaluate.fixture';
+
+describe('evaluate', () => {
+  const app = sharedApp();
+  let evals: Evals;
+
+  beforeAll(async () => {
+    evals = await Evals.open(app);
+  });
+  afterAll(() => evals.close());
+
+  const file = (name: string, text: string): string => {
+    const where = path.join(evals.dir, name);
+    writeFileSync(where, text);
+    return where;
+  };
+
+  describe('data', () => {
+    it('items become records, by their ids or by what their input is', async () => {
+      const name = evals.name();
+      const data = [
+        { id: 'one', input: { q: 1 }, expected: 1, metadata: { level: 'easy' }, tags: ['a'] },
+        { input: 'two' },
+        { input: 'two' },
+      ];
+      const seen: any[] = [];
+      const task = (one: any) => void seen.push({ ...one, signal: undefined });
+      const { experimentId } = await evals.run({ name, data, task });
+      expect(seen[0]).toMatchObject({
+        id: 'one',
+        input: { q: 1 },
+        expected: 1,
+        metadata: { level: 'easy' },
+        tags: ['a'],
+        trial: 1,
+      });
+      const [first, second, third] = await evals.results(experimentId);
+      expect([first!.input, second!.input, third!.case_id]).toEqual(['two', 'two', 'one']);
+      expect(second!.case_id).toBe(`${first!.case_id}-2`);
+
+      // in another order, without one and with a new one: the same cases are the same records
+      const again = await evals.run({ name, data: [{ input: 'new' }, ...data.slice(0, 2).reverse()] });
+      const records = new Map(
+        (await evals.results(experimentId)).map((one) => [one.case_id, one.dataset_record_id]),
+      );
+      const later = await evals.results(again.experimentId);
+      expect(later).toHaveLength(3);
+      expect(later.filter((one) => records.get(one.case_id) === one.dataset_record_id)).toHaveLength(2);
+    });
+
+    it('a CSV file becomes a version, the same bytes the same version', async () => {
+      const name = evals.name();
+      const data = file('questions.csv', 'id,question,answer\nq1,1 + 1,2\nq2,2 + 2,4\n');
+      const mapping = { input: 'question' as const, expected: 'answer' };
+      const run = (from: string | URL, more = {}) =>
+        evals.run({ name, data: from, mapping, scorers: [exact], ...more });
+      const first = await run(data, { task: ({ input }: any) => (input === '1 + 1' ? '2' : '4') });
+      const second = await run(pathToFileURL(data));
+      expect(first.scores['exact']).toMatchObject({ mean: 1, count: 2 });
+      expect(second.scores['exact']).toMatchObject({ mean: 0, count: 2 });
+      const versions = await evals.client.api.listDatasetVersions({ dataset_id: `name:${name}` });
+      expect(versions.items).toHaveLength(1);
+      expect((await evals.results(second.experimentId)).map((one) => [one.case_id, one.input])).toEqual([
+        ['q1', '1 + 1'],
+        ['q2', '2 + 2'],
+      ]);
+    });
+
+    it.each([
+      [
+        'JSON Lines',
+        () => file('lines.jsonl', '{"id": "a", "input": 1}\n\n{"external_id": "b", "input": 2}'),
+      ],
+      [
+        'a function',
+        () => () =>
+          Promise.resolve([
+            { id: 'a', input: 1 },
+            { id: 'b', input: 2 },
+          ]),
+      ],
+      ['an async iterable', () => asyncItems()],
+    ])('can be %s', async (_, dataOf) => {
+      const { experimentId, status } = await evals.run({ data: dataOf() });
+      expect(status).toBe('completed');
+      expect((await evals.results(experimentId)).map((one) => [one.case_id, one.output])).toEqual([
+        ['a', 1],
+        ['b', 2],
+      ]);
+    });
+
+    it('can be a dataset of the workspace, or a part of it', async () => {
+      const name = evals.name();
+      await evals.run({
+        name,
+        data: [
+          { id: 'a', input: 1, tags: ['x'] },
+          { id: 'b', input: 2 },
+        ],
+      });
+      const all = await evals.run({ data: { dataset: name } });
+      const part = await evals.run({ data: { dataset: name, filter: { tags: ['x'] } } });
+      expect([all.cases.total, part.cases.total]).toEqual([2, 1]);
+    });
+
+    it.each([
+      ['an item without an input', [{ id: 'a' } as any], 'data: item 1 has no input'],
+      [
+        'two items with an id',
+        [
+          { id: 'a', input: 1 },
+          { id: 'a', input: 2 },
+        ],
+        'data: item 2 has the id a',
+      ],
+      [
+        'an input that is no JSON',
+        [{ input: { f: () => 1 } }],
+        'data: item 1 has a function in its member "f"',
+      ],
+      ['no items', [], 'data has no items'],
+      ['no data', null, 'evaluate needs data'],
+      ['data of another type', 1, 'data must be a path, a URL, items'],
+      ['a file of another kind', 'questions.xlsx', 'must end in .csv, .jsonl or .ndjson'],
+    ])('rejects %s, and says where', async (_, data: any, message) => {
+      await expect(evals.run({ data })).rejects.toThrow(message);
+    });
+  });
+
+  it('runs each case several times', async () => {
+    const data = file('trials.csv', 'id,input\nq1,a\nq2,b\n');
+    const trials: number[] = [];
+    const task = ({ id, trial }: any) => {
+      trials.push(trial);
+      if (id === 'q2' && trial === 2) throw new Error('sometimes');
+      return trial;
+    };
+    const first = await evals.run({ data, trials: 3, task, runKey: 'trials' });
+    expect(first.cases).toEqual({ total: 2, done: 1, failed: 1, pending: 0, called: 6 });
+    expect(trials.sort()).toEqual([1, 1, 2, 2, 3, 3]);
+    expect((await evals.results(first.experimentId)).map(({ case_id, output }) => [case_id, output])).toEqual(
+      [
+        ['q1#1', 1],
+        ['q1#2', 2],
+        ['q1#3', 3],
+        ['q2#1', 1],
+        ['q2#2', null],
+        ['q2#3', 3],
+      ],
+    );
+  });
+
+  it('keeps what the experiment is about, and the scores with what explains them', async () => {
+    const name = evals.name();
+    const summary = await evals.run({
+      name,
+      experimentName: 'small',
+      subject: { kind: 'agent', id: 'support' },
+      config: { model: 'small' },
+      metadata: { branch: 'main' },
+      tags: ['ci'],
+      scorers: [
+        exact,
+        { name: 'graded', score: () => ({ score: 0.5, label: 'half', comment: 'because' }) },
+        async function abstains() {
+          await Promise.resolve();
+          return null;
+        },
+      ],
+    });
+    const { experimentId: experiment_id } = summary;
+    const experiment = await evals.client.api.getExperiment({ experiment_id });
+    expect(experiment).toMatchObject({
+      name,
+      experiment_name: 'small',
+      experiment_status: 'completed',
+      subject_kind: 'agent',
+      subject_id: 'support',
+      config: { model: 'small' },
+      metadata: { branch: 'main' },
+      tags: ['ci'],
+      summary: { metrics: { cases: 3, successful_cases: 3, failed_cases: 0 } },
+    });
+    const { items } = await evals.client.api.listResults({ experiment_id });
+    expect(items[0]!.scores).toEqual({ exact: 1, graded: 0.5, abstains: null });
+    expect(items[0]!.score_details['graded']).toMatchObject({ label: 'half', comment: 'because' });
+    expect(summary).toMatchObject({ status: 'completed', passed: true, problems: [] });
+    expect(evals.spools()).toEqual([]);
+  });
+
+  it('stores a trace for each call, which can be read with its result', async () => {
+    const { experimentId: experiment_id, traces } = await evals.run({
+      data: [
+        { id: 'ok', input: { q: 1 } },
+        { id: 'bad', input: 'x' },
+      ],
+      task: ({ id }) => {
+        if (id === 'bad') throw new Error('broken');
+        return { answer: 1 };
+      },
+    });
+    expect(traces).toEqual({ sent: 2, missing: 0 });
+    const { items } = await evals.client.api.listExperimentTraces({ experiment_id });
+    expect(items.map(({ case_id, error_count }) => [case_id, error_count]).sort()).toEqual([
+      ['bad', 1],
+      ['ok', 0],
+    ]);
+    const { trace_id } = items.find(({ case_id }) => case_id === 'ok')!;
+    expect(await evals.client.api.getTrace({ trace_id })).toMatchObject({
+      input: { q: 1 },
+      output: { answer: 1 },
+    });
+  });
+
+  it('compares with the baseline, and shows regressions first', async () => {
+    const name = evals.name();
+    const gate = [{ scorer: 'exact', min_mean: 0.5, max_regressed_cases: 0, confident: true }];
+    const first = await evals.run({ name, data: itemsOf(4), scorers: [exact], gate });
+    expect(first).toMatchObject({ status: 'passed', regressions: [] });
+    expect(first.scores['exact']!.interval).toMatchObject({ upper: 1 });
+
+    const task = ({ input }: any) => (input === 2 ? 'wrong' : input);
+    const second = await evals.run({
+      name,
+      data: itemsOf(4),
+      task,
+      scorers: [exact],
+      gate,
+      baseline: first.experimentId,
+    });
+    expect(second).toMatchObject({ status: 'failed', passed: false });
+    expect(second.regressions).toEqual([
+      {
+        scorer: 'exact',
+        caseId: 'c2',
+        difference: -1,
+        input: 2,
+        expected: 2,
+        output: 'wrong',
+        baselineOutput: 2,
+      },
+    ]);
+    expect(second.scores['exact']!.change).toMatchObject({ baselineMean: 1, difference: -0.25 });
+    const lines = String(second).split('\n');
+    expect(lines.slice(0, 3)).toEqual([`${name}: failed`, 'Regressions:', '  c2  exact -1  "wrong"']);
+    expect(String(second)).toMatch(/failed\s+exact max_regressed_cases 0:/);
+  });
+
+  it('reports its progress', async () => {
+    const seen: EvalProgress[] = [];
+    const { experimentId } = await evals.run({
+      onProgress: (progress) => seen.push(progress),
+      concurrency: 2,
+    });
+    expect(seen.map(({ finished }) => finished)).toEqual([1, 2, 3]);
+    expect(seen[0]).toMatchObject({ experimentId, total: 3, failed: 0 });
+  });
+
+  it('never runs more calls at a time than asked for', async () => {
+    let running = 0;
+    let peak = 0;
+    const task = async () => {
+      peak = Math.max(peak, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      running -= 1;
+    };
+    await evals.run({ data: itemsOf(20), task, concurrency: 4 });
+    expect(peak).toBe(4);
+  });
+});
+
+async function* asyncItems() {
+  yield { id: 'a', input: 1 };
+  await Promise.resolve();
+  yield { id: 'b', input: 2 };
+}
