@@ -248,7 +248,9 @@ describe('agent-registry eval run', () => {
     child.kill('SIGINT');
     const stopped = await ended;
     expect([stopped.code, stopped.stderr]).toEqual([6, expect.stringContaining('Stopping.')]);
-    expect(stopped.stdout).toMatch(/^stopped: incomplete\n/);
+    expect(stopped.stdout).toMatch(
+      /^stopped: incomplete\n[^]*The run was interrupted\. Start the run again to continue\.\n/,
+    );
     folder.write('stopped.mjs', options("({ id }) => { writeFileSync(`called-${id}`, ''); return 0; }"));
     const { code } = await folder.run(['eval', 'run', 'stopped.mjs']);
     expect(code).toBe(0);
