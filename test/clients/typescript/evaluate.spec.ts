@@ -251,6 +251,30 @@ describe('evaluate', () => {
     expect(String(second)).toMatch(/failed\s+exact max_regressed_cases 0:/);
   });
 
+  it('shows the inputs of failed cases, because ids may be hashes', async () => {
+    const summary = await evals.run({
+      data: [{ input: { question: 'Why?\nAnd how?' } }],
+      task: () => Promise.reject(new Error('no answer')),
+    });
+    expect(summary.failures).toEqual([
+      { caseId: expect.any(String), input: { question: 'Why?\nAnd how?' }, error: 'Error: no answer' },
+    ]);
+    expect(String(summary)).toContain(
+      `${summary.failures[0]!.caseId}  {"question":"Why?\\nAnd how?"}  Error: no answer\n`,
+    );
+    expect(String(summary)).toContain('\n1 case: 0 done, 1 failed');
+  });
+
+  it.each([
+    ['timeoutMs', 0],
+    ['scorerTimeoutMs', -1],
+    ['retryForMs', Number.NaN],
+  ])('rejects %s: %d before it calls the task', async (member, value) => {
+    const task = jest.fn();
+    await expect(evals.run({ task, [member]: value })).rejects.toThrow(`${member} must be a positive number`);
+    expect(task).not.toHaveBeenCalled();
+  });
+
   it('reports its progress', async () => {
     const seen: EvalProgress[] = [];
     const { experimentId } = await evals.run({

@@ -1,4 +1,4 @@
-import { titleOf } from '../evaluate/summary.js';
+import { snippet, titleOf } from '../evaluate/summary.js';
 import { EXIT } from './exit.js';
 import type { Evaluation } from './run.js';
 
@@ -94,7 +94,7 @@ function sectionOf(evaluation: Evaluation): string {
     ),
     ...block(
       ['Failed cases:', ''],
-      failures.map((one) => `- ${code(one.caseId)}: ${code(one.error)}`),
+      failures.map((one) => `- ${code(one.caseId)} ${code(snippet(one.input))}: ${code(one.error)}`),
     ),
     ...block(
       [],
@@ -120,7 +120,7 @@ function checksOf({ summary, error }: Evaluation): Check[] {
       name: 'run',
       kind: 'incomplete',
       status: isIncomplete ? 'error' : 'passed',
-      reason: isIncomplete ? [progress, ...problems, 'Run it again to continue.'].join(' ') : progress,
+      reason: isIncomplete ? [progress, ...problems].join(' ') : progress,
     },
     ...(gate?.checks ?? []).map((check) => ({ ...check, name: titleOf(check) })),
   ];

@@ -3,7 +3,7 @@ import { Ending, metricsOf } from './finish.js';
 import { scoreHosted } from './hosted-scoring.js';
 import { messageOf } from './json.js';
 import type { RunOutcome, RunSetup } from './run.js';
-import { EvalSummary, type EvalStatus, type SummaryFields } from './summary.js';
+import { EvalSummary, type EvalStatus, plural, sentence, type SummaryFields } from './summary.js';
 
 /** What is known at the end of a run. */
 export interface Conclusion extends Omit<RunSetup, 'reporter' | 'isNew' | 'versions'> {
@@ -42,7 +42,7 @@ export async function conclude(given: Conclusion): Promise<EvalSummary> {
     ...(options.signal && { signal: options.signal }),
   });
   const stopEarly = (reason: unknown): void => {
-    problems.push(`The run ended early: ${messageOf(reason)}. Start it again to continue.`);
+    problems.push(`The run ended early: ${sentence(messageOf(reason))} ${startAgain(given)} to continue.`);
     const pending = Math.max(0, (experiment.expected_result_count ?? 0) - finished);
     fields.cases = { total, failed, pending, done: Math.max(0, total - failed - pending), called };
     fields.status = 'incomplete';
@@ -80,13 +80,15 @@ async function describe(ending: Ending, fields: SummaryFields): Promise<void> {
 
 /** Scores and completes the experiment, unless something is missing. Returns whether it is complete. */
 async function end(
-  { client, options, experiment, scorers, named, problems, startedAt }: Conclusion,
+  given: Conclusion,
   ending: Ending,
   fields: SummaryFields,
 ): Promise<'completed' | 'incomplete'> {
+  const { client, options, experiment, scorers, named, problems, startedAt } = given;
   const { cases } = fields;
   if (cases.pending > 0) {
-    problems.push(`${cases.pending} of ${cases.total} cases lack a result. Start the run again to continue.`);
+    const pending = `${plural(cases.pending, 'case')} of ${cases.total}`;
+    problems.push(`Results are missing for ${pending}. ${startAgain(given)} to continue.`);
     return 'incomplete';
   }
   const requests = {
@@ -95,14 +97,14 @@ async function end(
   };
   const unscored = await scoreHosted(client, experiment.experiment_id, scorers.hosted, requests);
   if (unscored.length > 0) {
-    problems.push(...unscored.map((reason) => `${reason} Start the run again to score them.`));
+    problems.push(...unscored.map((reason) => `${reason} ${startAgain(given)} to score them.`));
     return 'incomplete';
   }
   if (cases.failed > 0 && named !== null) {
     fields.gate = await ending.check();
     if (fields.gate?.passed === false) {
       problems.push(
-        `The experiment stays open. Start the run again to repeat its failed cases (${cases.failed}).`,
+        `The experiment stays open. ${startAgain(given)} to repeat its failed cases (${cases.failed}).`,
       );
       return 'completed';
     }
@@ -111,6 +113,12 @@ async function end(
   if (!(await ending.complete(metricsOf(fields)))) problems.push('Another job completed the experiment.');
   return 'completed';
 }
+
+/** Says how to continue the run. One with `resume: false` continues only by its key. */
+const startAgain = ({ options, spool }: Conclusion): string =>
+  options.resume === false
+    ? `Start the run again with the run key ${spool.runKey}, without resume: false (--fresh),`
+    : 'Start the run again';
 
 const statusOf = (gate: GateResult | null): EvalStatus =>
   gate === null ? 'completed' : gate.passed ? 'passed' : 'failed';
@@ -128,7 +136,7 @@ function fieldsOf({
   if (isFrozen)
     problems.push(`Another job completed the experiment. ${uploads.discarded} results were discarded.`);
   for (const refusal of refusals) problems.push(`The service refused a result: ${refusal}`);
-  if (traces.missing > 0) problems.push(`${traces.missing} traces are missing: ${traceProblem}`);
+  if (traces.missing > 0) problems.push(`Missing ${plural(traces.missing, 'trace')}: ${traceProblem}`);
   if (spool.problem !== null) {
     problems.push(
       `Finished calls were not kept in ${options.spoolDir ?? '.agent-registry'}: ${spool.problem}`,

@@ -12,7 +12,7 @@ import { openExperiment } from './open-experiment.js';
 import { Run } from './run.js';
 import { splitScorers } from './scoring.js';
 import { Spool, spoolPrefix } from './spool.js';
-import type { EvalSummary } from './summary.js';
+import { type EvalSummary, plural } from './summary.js';
 
 /**
  * Runs a task over cases, scores its outputs, stores everything as an experiment, and checks the gate. Nothing that has
@@ -36,7 +36,7 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);
   const client = options.client ?? new Client();
-  await checkHosted(client, scorers.hosted);
+  await checkHosted(client, scorers);
   const named = namedRunKey(options);
   const data = await readData(client, options);
   const { name, experimentName = name, trials = 1, config = null, subject = null } = options;
@@ -90,6 +90,11 @@ function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I,
       throw new TypeError(`${member} must be a whole number of at least ${least}.`);
     }
   }
+  for (const member of ['timeoutMs', 'scorerTimeoutMs', 'retryForMs'] as const) {
+    const value = options[member];
+    if (value !== undefined && !(typeof value === 'number' && value > 0))
+      throw new TypeError(`${member} must be a positive number of milliseconds.`);
+  }
   for (const member of ['config', 'metadata'] as const) {
     try {
       toJson(options[member]);
@@ -108,16 +113,16 @@ function problemsOfStart(
 ): string[] {
   const problems: string[] = [];
   const dropped = spool.bind(experiment_id);
-  if (dropped > 0)
-    problems.push(`${dropped} finished calls were dropped: they belong to another experiment.`);
+  if (dropped > 0) problems.push(`Dropped ${plural(dropped, 'finished call')} of another experiment.`);
   if (experiment_status === 'completed') {
     problems.push(
       `The experiment with the run key ${run_key} was completed before, so only its gate was checked. ` +
-        'To run it again, use another runKey, or resume: false.',
+        'To run it again, use another runKey. If the key is that of the CI, resume: false (--fresh) is enough.',
     );
     return problems;
   }
   if (!isNew) problems.push(`Continued the experiment with the run key ${run_key}.`);
-  if (spool.left > 0) problems.push(`Took over ${spool.left} finished calls of an earlier process.`);
+  if (spool.left > 0)
+    problems.push(`Took over ${plural(spool.left, 'finished call')} of an earlier process.`);
   return problems;
 }

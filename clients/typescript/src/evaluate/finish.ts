@@ -52,8 +52,9 @@ export class Ending {
       this.options,
     );
     const { items } = await list;
-    return items.map(({ case_id, error }) => ({
+    return items.map(({ case_id, input, error }) => ({
       caseId: case_id,
+      input,
       error: typeof error === 'string' ? error : toJson(error),
     }));
   }

@@ -164,7 +164,7 @@ export interface EvaluateOptions<I = any, O = any, E = any> {
    * the CI names; else a random key that lasts until the run has ended.
    */
   runKey?: string;
-  /** False starts a new run even if there is one to continue. Default true. */
+  /** False starts a new run even if there is one to continue. A `runKey` must then be a new one. Default true. */
   resume?: boolean;
   /** How often a call of the task that failed is made again at once. Default 0. */
   retries?: number;
@@ -179,8 +179,8 @@ export interface EvaluateOptions<I = any, O = any, E = any> {
   signal?: AbortSignal;
   onProgress?: (progress: EvalProgress) => void;
   /**
-   * Whether to print progress and the result and to set the exit status. `auto`, the default, does so unless the run has
-   * `onProgress` or is part of a test of vitest or jest.
+   * Whether to print progress and the result and to set the exit status. `auto`, the default, does so unless the run is part
+   * of a test of vitest or jest. With `onProgress` it only sets the exit status.
    */
   report?: boolean | 'auto';
   /** Directory of the spool, which keeps finished calls until they are uploaded. Default `.agent-registry`. */

@@ -13,7 +13,10 @@ const EXIT_STATUS: Record<EvalStatus, number> = { passed: 0, completed: 0, faile
 const TERMINAL_MS = 100;
 const LOG_MS = 30_000;
 
-/** Returns the reporter of a run: that of the command, one that prints, or one that only calls `onProgress`. */
+/**
+ * Returns the reporter of a run. Outside the command and tests it sets the exit status, and prints unless the run has
+ * `onProgress`.
+ */
 export function reporterOf({
   name,
   report = 'auto',
@@ -23,16 +26,24 @@ export function reporterOf({
   const isPlain = typeof process !== 'undefined' && process.stderr !== undefined && !command;
   const isTest =
     isPlain && (process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined);
-  const prints = isPlain && (report === 'auto' ? !isTest && !onProgress : report);
-  const printer = prints ? printerOf(name) : undefined;
+  const reports = isPlain && (report === 'auto' ? !isTest : report);
+  const printer = reports && (report === true || !onProgress) ? printerOf(name) : undefined;
   return {
     progress: (progress) => {
       onProgress?.(progress);
       command?.onProgress?.(name, progress);
       printer?.progress(progress);
     },
-    ended: (summary) => printer?.ended(summary),
+    ended: (summary) => {
+      printer?.ended(summary);
+      if (reports) setExitStatus(summary);
+    },
   };
+}
+
+/** Sets the exit status of the process, unless an earlier run of the file was worse. */
+function setExitStatus({ status }: EvalSummary): void {
+  process.exitCode = Math.max(Number(process.exitCode ?? 0), EXIT_STATUS[status]);
 }
 
 /** Shows on standard error where runs stand: on one line in a terminal, else on a line every 30 s. */
@@ -53,7 +64,7 @@ export class ProgressLine {
   }
 }
 
-/** Prints progress to standard error and the result to standard output, and sets the exit status of the process. */
+/** Prints progress to standard error and the result to standard output. */
 function printerOf(name: string): Reporter {
   const line = new ProgressLine();
   return {
@@ -61,8 +72,6 @@ function printerOf(name: string): Reporter {
     ended: (summary) => {
       line.clear();
       process.stdout.write(`${summary.toString()}\n`);
-      // a file may have several runs
-      process.exitCode = Math.max(Number(process.exitCode ?? 0), EXIT_STATUS[summary.status]);
     },
   };
 }

@@ -53,6 +53,7 @@ export interface UploadCounts {
 /** A result with an error. */
 export interface Failure {
   caseId: string;
+  input: unknown;
   error: string;
 }
 
@@ -116,12 +117,14 @@ export class EvalSummary {
       ...section('Regressions', this.regressions.map(regressionLine)),
       ...section(
         'Failed cases',
-        this.failures.map(({ caseId, error }) => `${short(caseId)}  ${short(error)}`),
+        this.failures.map(({ caseId, input, error }) =>
+          [short(caseId), snippet(input), short(error)].join('  '),
+        ),
       ),
       ...section('Scores', scoreLines(this.scores)),
       ...section('Gate', (this.gate?.checks ?? []).map(checkLine)),
       ...section('Notes', this.problems),
-      `${total} cases: ${done} done, ${failed} failed, ${pending} pending. Calls of the task: ${called}. ` +
+      `${plural(total, 'case')}: ${done} done, ${failed} failed, ${pending} pending. Calls of the task: ${called}. ` +
         `Time: ${seconds(this.durationMs)}.`,
       `Experiment ${this.experimentId}${this.resumed ? ', continued' : ''}`,
     ].join('\n');
@@ -132,7 +135,7 @@ const section = (title: string, lines: readonly string[]): string[] =>
   lines.length > 0 ? [`${title}:`, ...lines.map((line) => `  ${line}`)] : [];
 
 const regressionLine = ({ scorer, caseId, difference, output }: Regression): string =>
-  `${short(caseId)}  ${scorer} ${signed(difference)}  ${short(JSON.stringify(output) ?? '')}`;
+  `${short(caseId)}  ${scorer} ${signed(difference)}  ${snippet(output, 120)}`;
 
 const checkLine = (check: GateCheck): string =>
   `${check.status.padEnd(7)} ${titleOf(check)}: ${check.reason}`;
@@ -176,7 +179,16 @@ const signed = (value: number): string => `${value > 0 ? '+' : ''}${number(value
 const range = ({ lower, upper }: Interval): string => `${number(lower)} to ${number(upper)}`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-const short = (text: string): string => {
+/** Returns a number with its noun, such as `1 case` or `2 cases`. */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Returns a text that ends with a full stop or another mark. */
+export const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+/** Returns the start of a value as JSON on one line. */
+export const snippet = (value: unknown, length = 50): string => short(JSON.stringify(value) ?? '', length);
+
+const short = (text: string, length = 120): string => {
   const line = text.replace(/\s+/g, ' ');
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 };
