@@ -1,4 +1,4 @@
-import type { CaseTracer } from '#client';
+import type { CaseTracer, EvaluateOptions } from '#client';
 import { sharedApp } from '#testing';
 import { cut, Evals, exact, type Interception, isUpload, itemsOf, problemOf } from './evaluate.fixture';
 
@@ -97,17 +97,27 @@ describe('evaluate, where something goes wrong', () => {
     expect((await evals.results(experimentId)).map(({ output }) => output)).toEqual([null, null, null]);
   });
 
-  it('a task that changes its input changes no other trial and no scorer', async () => {
+  it('a task or scorer that changes what it gets changes no other trial, scorer or output', async () => {
     const { experimentId } = await evals.run({
-      data: [{ id: 'a', input: { list: [1] }, expected: [1] }],
+      data: [{ id: 'a', input: { list: [1] }, expected: [1], metadata: { seen: 0 } }],
       trials: 2,
-      task: ({ input }) => input.list.push(2),
-      scorers: [function unchanged({ input }) { return input.list.length === 1; }], // prettier-ignore
+      task: ({ input, expected, metadata }) => {
+        metadata['seen'] = 1;
+        return [input.list.push(2), expected.push(2), 1];
+      },
+      scorers: [
+        function sorted({ output, expected }) {
+          return output.sort()[0] === expected.push(2) - 1;
+        },
+        function unchanged({ input, output, expected, metadata }) {
+          return [input.list.length, expected.length, metadata['seen']].join() === '1,1,0' && output[0] === 2;
+        },
+      ],
     });
     const results = await evals.results(experimentId);
     expect(results.map(({ output, scores }) => [output, scores])).toEqual([
-      [2, { unchanged: 1 }],
-      [2, { unchanged: 1 }],
+      [[2, 2, 1], { sorted: 1, unchanged: 1 }],
+      [[2, 2, 1], { sorted: 1, unchanged: 1 }],
     ]);
   });
 
@@ -187,6 +197,43 @@ describe('evaluate, where something goes wrong', () => {
       expect(await evals.results(summary.experimentId)).toHaveLength(5);
     });
 
+    it('sends results again that a bulk call has no room for', async () => {
+      const client = evals.intercepted(async (sent, send) => {
+        const response = await send();
+        if (!isUpload(sent)) return response;
+        const { items } = (await response.json()) as { items: { index: number }[] };
+        const answers = items.map((item, place) =>
+          place < 2 ? item : { index: item.index, status_code: 413, error: { detail: 'Send fewer.' } },
+        );
+        return Response.json({ items: answers }, { status: 207 });
+      });
+      const summary = await evals.run({ client, data: itemsOf(9) });
+      expect(summary).toMatchObject({ cases: { done: 9, failed: 0 }, uploads: { refused: 0 } });
+    });
+
+    it('begins nothing after its signal', async () => {
+      const sent: string[] = [];
+      const client = evals.intercepted(({ path: target }, send) => (sent.push(target), send()));
+      const signal = AbortSignal.abort(new Error('Ctrl-C'));
+      await expect(evals.run({ client, signal })).rejects.toThrow('Ctrl-C');
+      expect(sent).toEqual([]);
+    });
+
+    it.each<[string, (stop: AbortController) => Partial<EvaluateOptions>, string]>([
+      ['until its signal', (stop) => ({ signal: stop.signal }), 'Ctrl-C'],
+      ['for retryForMs', () => ({ retryForMs: 1 }), 'No answer from'],
+    ])('repeats its first requests %s', async (_, optionsOf, message) => {
+      const stop = new AbortController();
+      let count = 0;
+      const client = evals.intercepted(async () => {
+        if (++count === 2) stop.abort(new Error('Ctrl-C'));
+        await Promise.resolve();
+        return cut();
+      });
+      await expect(evals.run({ client, ...optionsOf(stop) })).rejects.toThrow(message);
+      expect(count).toBeLessThan(4);
+    });
+
     it('goes on with a new token when the old one expires', async () => {
       const { key: next } = await evals.organization.serviceAccount('evaluator');
       const keys: string[] = [evals.key, next];
@@ -222,7 +269,7 @@ describe('evaluate, where something goes wrong', () => {
       const first = await evals.run({ ...options, client, retryForMs: 200 });
       expect(first).toMatchObject({ status: 'incomplete', passed: false, uploads: { stored: 0 } });
       expect(first.problems.join()).toContain('No answer from');
-      expect(evals.spools()).toHaveLength(1);
+      expect(evals.spools(options.name)).toHaveLength(1);
 
       const second = await evals.run(options);
       expect(second).toMatchObject({
@@ -234,7 +281,7 @@ describe('evaluate, where something goes wrong', () => {
       expect(second.experimentId).toBe(first.experimentId);
       expect(calls.sort()).toEqual([0, 1, 2, 3, 4, 5, 6]);
       expect(scored).toBe(7);
-      expect(evals.spools()).toEqual([]);
+      expect(evals.spools(options.name)).toEqual([]);
     });
 
     it('sends large results in calls that the service accepts', async () => {

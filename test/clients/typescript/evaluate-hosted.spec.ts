@@ -65,9 +65,11 @@ describe('evaluate with scorers of the service', () => {
     let isDown = true;
     service.judge.reply = ({ prompt }) =>
       isDown && prompt.includes('\n1\n') ? { status: 400, body: 'no' } : right;
+    const task = jest.fn(({ input }: { input: number }) => input);
     const options = {
       name: evals.name(),
       data: itemsOf(2),
+      task,
       scorers: [hosted('judged')],
       gate: gate.slice(0, 1),
     };
@@ -77,11 +79,28 @@ describe('evaluate with scorers of the service', () => {
 
     isDown = false;
     service.judge.requests.length = 0;
-    const task = jest.fn();
-    const second = await evals.run({ ...options, task });
+    const second = await evals.run(options);
     expect(second).toMatchObject({ status: 'passed', resumed: true, experimentId: first.experimentId });
-    expect(task).not.toHaveBeenCalled();
+    expect(task).toHaveBeenCalledTimes(2);
     expect(service.judge.requests).toHaveLength(1);
+  });
+
+  it('needs no scores of failed cases', async () => {
+    const source = 'function score({ output }) { return output.length > 0 }';
+    const definition = { language: 'javascript' as const, source };
+    await evals.client.api.createScorer({ body: { name: 'long', scorer_kind: 'code', definition } });
+    const fails = new Set([1]);
+    const summary = await evals.run({
+      task: ({ input }) => (fails.has(input) ? Promise.reject(new Error('down')) : `answer ${input}`),
+      scorers: [hosted('long')],
+      gate: [{ max_error_rate: 0.5 }],
+    });
+    expect(summary).toMatchObject({
+      status: 'passed',
+      cases: { done: 2, failed: 1 },
+      scores: { long: { mean: 1, count: 2 } },
+      problems: [],
+    });
   });
 
   it('completes only after the scores that another job has ordered', async () => {

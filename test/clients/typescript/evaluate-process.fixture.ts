@@ -60,6 +60,11 @@ export class EvalProcess {
     return callsIn(this.log).slice(this.callsBefore);
   }
 
+  /** The cases whose calls have ended, in any process with the same log. */
+  get finished(): Set<string> {
+    return new Set(callsIn(`${this.log}.ended`));
+  }
+
   async end(): Promise<ChildEnd> {
     const [status, signal] = await this.exit;
     const { summary, stdout, stderr } = this;
@@ -76,14 +81,4 @@ export class EvalProcess {
 
 function callsIn(log: string): string[] {
   return existsSync(log) ? readFileSync(log, 'utf8').split('\n').slice(0, -1) : [];
-}
-
-/** Returns the results whose calls have ended, by the spool files. */
-export function finishedCalls(evals: Evals): string[] {
-  return evals.spools().flatMap((name) =>
-    readFileSync(path.join(evals.spoolDir, name), 'utf8')
-      .split('\n')
-      .slice(0, -1)
-      .flatMap((line) => (JSON.parse(line) as { call?: string }).call ?? []),
-  );
 }

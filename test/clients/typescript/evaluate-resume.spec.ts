@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { EvaluateOptions } from '#client';
 import { sharedApp } from '#testing';
 import { cut, Evals, exact, isUpload, itemsOf } from './evaluate.fixture';
 
@@ -43,7 +44,10 @@ describe('evaluate, when it is started again', () => {
     const second = await evals.run(options);
     expect(second).toMatchObject({ status: 'completed', resumed: true, cases: { done: 6, called: 3 } });
     expect(second.experimentId).toBe(first.experimentId);
+    expect(second.problems[1]).toMatch(/^Results from before this start: 3. .* start a new run with --fresh/);
     expect(calls).toEqual([0, 1, 2, 3, 4, 5]);
+    const { summary } = await evals.client.api.getExperiment({ experiment_id: second.experimentId });
+    expect(summary!.metrics).toEqual({ cases: 6, successful_cases: 6, failed_cases: 0 });
 
     // the run has ended, so the next one is new
     const third = await evals.run(options);
@@ -58,16 +62,75 @@ describe('evaluate, when it is started again', () => {
       data: itemsOf(2),
       task: ({ input }: { input: number }) => (calls.push(input), { input, at: new Date(0) }),
     };
-    const hanging = () => {
+    const late = ({ output }: { output: { at: string } }) => {
+      if (stop.signal.aborted) return output.at === '1970-01-01T00:00:00.000Z';
       stop.abort(new Error('Ctrl-C'));
-      return new Promise<number>(() => undefined);
+      return new Promise<never>(() => undefined);
     };
-    await evals.run({ ...options, signal: stop.signal, scorers: [{ name: 'late', score: hanging }] });
-    const late = ({ output }: { output: { at: string } }) => output.at === '1970-01-01T00:00:00.000Z';
-    const second = await evals.run({ ...options, scorers: [{ name: 'late', score: late }] });
+    await evals.run({ ...options, signal: stop.signal, scorers: [late] });
+    const second = await evals.run({ ...options, scorers: [late] });
     expect(second.scores['late']).toMatchObject({ mean: 1, count: 2 });
     expect(second.problems.join()).toContain('Took over 1 finished call of an earlier process.');
     expect(calls).toEqual([0, 1]);
+  });
+
+  it.each<[string, Partial<EvaluateOptions>]>([
+    ['the task', { task: () => 'broken' }],
+    ['a scorer', { scorers: [{ name: 'exact', score: () => 0 }] }],
+  ])('starts a new run if %s has changed', async (_, changed) => {
+    const { task, signal } = taskThatStops(1);
+    const options = { name: evals.name(), data: itemsOf(2), task, scorers: [exact] };
+    await evals.run({ ...options, signal });
+    const second = await evals.run({ ...options, ...changed });
+    expect(second).toMatchObject({ resumed: false, cases: { called: 2 } });
+  });
+
+  it('continues no run that is older than one that has ended', async () => {
+    const stop = new AbortController();
+    const task = ({ input }: { input: number }) => {
+      if (input === 1) stop.abort(new Error('Ctrl-C'));
+      return input;
+    };
+    const options = { name: evals.name(), task };
+    const interrupted = { ...options, signal: stop.signal };
+    await Promise.all([evals.run(interrupted), evals.run(interrupted)]);
+    expect(evals.spools(options.name)).toHaveLength(2);
+    expect(await evals.run(options)).toMatchObject({ resumed: true });
+    expect(await evals.run(options)).toMatchObject({ resumed: false, cases: { called: 3 } });
+  });
+
+  it('counts cases, and not results, when it is interrupted', async () => {
+    const { task, signal } = taskThatStops(1);
+    const { cases } = await evals.run({ data: itemsOf(3), trials: 2, task, signal });
+    expect(cases).toEqual({ total: 3, done: 1, failed: 0, pending: 2, called: 2 });
+  });
+
+  it('takes over the spool of another host once nobody touches it', async () => {
+    const { task, signal } = taskThatStops(1);
+    const options = { name: evals.name(), data: itemsOf(2), task };
+    await evals.run({ ...options, signal });
+    const [spool] = evals.spools(options.name);
+    const where = path.join(evals.spoolDir, spool!);
+    writeFileSync(where, readFileSync(where, 'utf8').replace(/"host":"[^"]*"/, '"host":"elsewhere"'));
+    const touchedAgo = (seconds: number) => utimesSync(where, 0, Date.now() / 1000 - seconds);
+    touchedAgo(15);
+    expect(await evals.run(options)).toMatchObject({ resumed: false });
+    touchedAgo(40);
+    expect(await evals.run(options)).toMatchObject({ resumed: true });
+  });
+
+  it('has its result although its spool cannot be deleted', async () => {
+    const name = evals.name();
+    const summary = await evals.run({
+      name,
+      task: () => {
+        const [spool] = evals.spools(name);
+        const where = path.join(evals.spoolDir, spool!);
+        rmSync(where, { force: true, recursive: true });
+        mkdirSync(where);
+      },
+    });
+    expect(summary.status).toBe('completed');
   });
 
   it('starts a new run with `resume: false`', async () => {
@@ -77,7 +140,7 @@ describe('evaluate, when it is started again', () => {
     const second = await evals.run({ ...options, resume: false });
     expect(second).toMatchObject({ status: 'completed', resumed: false, cases: { called: 2 } });
     expect(second.experimentId).not.toBe(first.experimentId);
-    expect(evals.spools()).toEqual([]);
+    expect(evals.spools(options.name)).toEqual([]);
   });
 
   describe('with a run key', () => {
@@ -126,6 +189,20 @@ describe('evaluate, when it is started again', () => {
       ]);
     });
 
+    it('counts the cases that still fail when it is interrupted', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1', data: itemsOf(6) };
+      const gate = [{ max_error_rate: 0 }];
+      const fail = ({ input }: { input: number }) =>
+        input < 2 ? input : Promise.reject(new Error('The model is down.'));
+      await evals.run({ ...options, gate, task: fail });
+      const { task, signal } = taskThatStops(4);
+      const seen: number[] = [];
+      const onProgress = ({ finished }: { finished: number }) => seen.push(finished);
+      const second = await evals.run({ ...options, gate, task, signal, onProgress });
+      expect(second.cases).toEqual({ total: 6, done: 4, failed: 2, pending: 0, called: 2 });
+      expect(seen).toEqual([3, 4]);
+    });
+
     it('never replaces a success of another job by a failure', async () => {
       const options = { name: evals.name(), runKey: 'commit-1', gate: [{ max_error_rate: 0 }] };
       const fail = () => {
@@ -163,37 +240,48 @@ describe('evaluate, when it is started again', () => {
         concurrency: 5,
         scorers: [exact],
       };
-      const task = async ({ input }: { input: number }) => {
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
-        return input;
-      };
-      const [one, other] = await Promise.all([
-        evals.run({ ...options, task }),
-        evals.run({ ...options, task }),
-      ]);
+      const calls: number[][] = [[], []];
+      const run = (job: number) =>
+        evals.run({
+          ...options,
+          task: async ({ input }: { input: number }) => {
+            calls[job]!.push(input);
+            await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+            return input;
+          },
+        });
+      const [one, other] = await Promise.all([run(0), run(1)]);
       expect(one.experimentId).toBe(other.experimentId);
       expect([one.status, other.status]).toEqual(['completed', 'completed']);
       expect([one.cases.done, other.cases.done]).toEqual([150, 150]);
       expect(one.uploads.stored + other.uploads.stored).toBe(150);
+      expect(new Set(calls.flat()).size).toBe(150);
+      for (const own of calls) expect(new Set(own).size).toBe(own.length);
       expect(await evals.results(one.experimentId)).toHaveLength(150);
     });
 
-    it('ends without calls that nobody needs if another job completes the experiment', async () => {
+    it.each<['completed' | 'failed', string, string]>([
+      ['completed', 'completed the experiment', 'although 50 of 50 cases lack a result'],
+      ['failed', 'marked the experiment as failed', 'Start it again for a new run.'],
+    ])('is incomplete if another job ends the experiment as %s', async (experiment_status, what, advice) => {
+      const runKey = `ended as ${experiment_status}`;
       const seen: number[] = [];
+      const name = evals.name();
       const summary = await evals.run({
+        name,
         data: itemsOf(50),
-        runKey: 'commit-1',
+        runKey,
         task: async ({ input, signal }) => {
           seen.push(input);
           if (input !== 3) return input;
           const { items } = await evals.client.api.listExperiments({
-            run_key: 'commit-1',
+            run_key: runKey,
             experiment_status: 'running',
           });
           for (const { experiment_id } of items) {
             await evals.client.api.updateExperiment({
               experiment_id,
-              body: { experiment_status: 'completed' },
+              body: { experiment_status },
             });
           }
           await new Promise((_, reject) =>
@@ -202,9 +290,15 @@ describe('evaluate, when it is started again', () => {
         },
       });
       expect(seen).toEqual([0, 1, 2, 3]);
-      expect(summary).toMatchObject({ status: 'completed', uploads: { stored: 0, discarded: 3 } });
-      expect(summary.problems[0]).toBe('Another job completed the experiment. 3 results were discarded.');
-      expect(evals.spools()).toEqual([]);
+      expect(summary).toMatchObject({
+        status: 'incomplete',
+        passed: false,
+        cases: { pending: 50 },
+        uploads: { stored: 0, discarded: 3 },
+      });
+      expect(summary.problems[0]).toBe(`Another job ${what}. 3 results were discarded.`);
+      expect(summary.problems[1]).toContain(advice);
+      expect(evals.spools(name)).toEqual([]);
     });
 
     it.each([
@@ -219,12 +313,16 @@ describe('evaluate, when it is started again', () => {
       );
     });
 
-    it('refuses other settings than those that the run began with', async () => {
+    it.each<[string, Partial<EvaluateOptions>, Partial<EvaluateOptions>, string]>([
+      ['another config', { config: { model: 'small' } }, { config: { model: 'large' } }, 'config'],
+      ['no config', { config: { model: 'small' } }, {}, 'config'],
+      ['no subject', { subject: { kind: 'agent', id: 'support' } }, {}, 'subject_kind'],
+    ])('refuses to continue with %s', async (_, began, now, member) => {
       const options = { name: evals.name(), runKey: 'commit-1' };
-      await evals.run({ ...options, config: { model: 'small' } });
-      await expect(evals.run({ ...options, config: { model: 'large' } })).rejects.toMatchObject({
+      await evals.run({ ...options, ...began });
+      await expect(evals.run({ ...options, ...now })).rejects.toMatchObject({
         status: 409,
-        detail: expect.stringContaining('cannot be resumed with a different config'),
+        detail: expect.stringContaining(`cannot be resumed with a different ${member}`),
       });
     });
   });
@@ -268,22 +366,28 @@ describe('evaluate, when it is started again', () => {
 
   it('never mixes its cases with those of another run that starts at the same time', async () => {
     const name = evals.name();
-    await evals.run({ name, data: [{ id: 'a', input: 'before' }] });
+    await evals.run({ name, data: ['a', 'b', 'c'].map((id) => ({ id, input: 'before' })) });
     let interferes = true;
     const client = evals.intercepted(async (sent, send) => {
       if (interferes && sent.method === 'POST' && sent.path === '/eval/v1/experiments') {
         interferes = false;
-        const { items } = await evals.client.api.listRecords({ dataset_id: `name:${name}` });
+        const { items } = await evals.client.api.listRecords({
+          dataset_id: `name:${name}`,
+          external_id: 'c',
+        });
         const { dataset_id, dataset_record_id } = items[0]!;
         const body = { input: 'of the other' };
         await evals.client.api.updateRecord({ dataset_id, dataset_record_id, body });
       }
       return send();
     });
-    const options = { name, runKey: 'commit-1', data: [{ id: 'a', input: 'mine' }] };
-    const { experimentId, cases } = await evals.run({ ...options, client });
-    expect(cases).toMatchObject({ done: 1, called: 1 });
-    expect((await evals.results(experimentId))[0]).toMatchObject({ input: 'mine', output: 'mine' });
+    const data = ['a', 'b', 'c'].map((id) => ({ id, input: 'mine' }));
+    const task = jest.fn(({ input }: { input: string }) => input);
+    const { experimentId, cases } = await evals.run({ name, runKey: 'commit-1', data, task, client });
+    expect(cases).toMatchObject({ done: 3, called: 3 });
+    expect(task).toHaveBeenCalledTimes(3);
+    for (const result of await evals.results(experimentId))
+      expect(result).toMatchObject({ input: 'mine', output: 'mine' });
   });
 
   it('drops calls that belong to an experiment that is gone', async () => {

@@ -1,7 +1,10 @@
 import { appendFileSync } from 'node:fs';
 import { evaluate, type EvaluateOptions } from '#client';
 
-/** What a child process runs: the options of its eval, and the file in which it notes each call of the task. */
+/**
+ * What a child process runs: the options of its eval, and the file in which it notes each call of the task. With `.ended`
+ * behind its name, a file has the calls whose scorers have begun: nobody may call the task for them again.
+ */
 export interface ChildEval {
   options: Pick<EvaluateOptions, 'name' | 'data' | 'spoolDir' | 'concurrency' | 'runKey' | 'gate' | 'report'>;
   log: string;
@@ -23,7 +26,8 @@ void evaluate({
     return output ?? (input as unknown);
   },
   scorers: [
-    async function exact({ output: given, expected }: { output: unknown; expected: unknown }) {
+    async function exact({ id, output: given, expected }) {
+      appendFileSync(`${log}.ended`, `${id}\n`);
       await pause(taskMs / 5);
       return String(given) === String(expected);
     },

@@ -89,9 +89,10 @@ export class Evals {
     return found.sort((a, b) => (a.case_id < b.case_id ? -1 : 1));
   }
 
-  /** Returns the spool files. */
-  spools(): string[] {
-    return readdirSync(this.spoolDir).filter((name) => name.endsWith('.jsonl'));
+  /** Returns the spool files, all or those of one eval. */
+  spools(name = ''): string[] {
+    const start = name === '' ? '' : `${name.replace(' ', '-')}-`;
+    return readdirSync(this.spoolDir).filter((file) => file.startsWith(start) && file.endsWith('.jsonl'));
   }
 }
 

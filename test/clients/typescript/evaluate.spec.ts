@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { EvalProgress } from '#client';
+import type { EvalProgress, EvaluateOptions } from '#client';
 import { sharedApp } from '#testing';
 import { Evals, exact, itemsOf } from './evaluate.fixture';
 
@@ -272,6 +272,23 @@ describe('evaluate', () => {
   ])('rejects %s: %d before it calls the task', async (member, value) => {
     const task = jest.fn();
     await expect(evals.run({ task, [member]: value })).rejects.toThrow(`${member} must be a positive number`);
+    expect(task).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, Partial<EvaluateOptions>, string]>([
+    ['a gate without rules', { gate: [] }, 'rules'],
+    ['a rule without a bound', { gate: [{ scorer: 'exact' }] }, 'at least one of'],
+    ['a baseline that does not exist', { baseline: `exp_${'1'.repeat(26)}` }, 'exp_1'],
+  ])('refuses %s before it calls the task', async (_, options, message) => {
+    const task = jest.fn();
+    await expect(evals.run({ task, ...options })).rejects.toThrow(message);
+    expect(task).not.toHaveBeenCalled();
+  });
+
+  it('refuses a baseline that is running before it calls the task', async () => {
+    const { experiment_id: baseline } = await evals.client.api.createExperiment({ body: { name: 'open' } });
+    const task = jest.fn();
+    await expect(evals.run({ task, baseline })).rejects.toThrow('is running. Use one that is completed.');
     expect(task).not.toHaveBeenCalled();
   });
 

@@ -1,6 +1,7 @@
 interface NodeModules {
   crypto: typeof import('node:crypto');
   fs: typeof import('node:fs');
+  os: typeof import('node:os');
   path: typeof import('node:path');
 }
 

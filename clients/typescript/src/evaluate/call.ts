@@ -1,4 +1,4 @@
-import { bytesOf, Fault, messageOf, toJson } from './json.js';
+import { bytesOf, copyOf, Fault, messageOf, toJson } from './json.js';
 import type { Task, TaskCase } from './options.js';
 
 /** What one call of the task gave: an output as JSON keeps it, or an error. */
@@ -70,10 +70,7 @@ export async function callTask(
 ): Promise<CallOutcome & { outputJson?: string }> {
   for (let left = retries; ; left -= 1) {
     try {
-      const given = await withTimeout(timeoutMs, runSignal, (signal) =>
-        // a copy, so that a task that changes its input does not change that of the scorers
-        task({ ...one, input: structuredClone(one.input), signal }),
-      );
+      const given = await withTimeout(timeoutMs, runSignal, (signal) => task({ ...copyOf(one), signal }));
       return toOutput(given);
     } catch (error) {
       if (runSignal.aborted) throw error;

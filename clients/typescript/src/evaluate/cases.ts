@@ -21,16 +21,9 @@ export interface CaseSource {
   trials: number;
   /** Whether no case has a result yet. */
   isNew: boolean;
-  /** The versions of the records that this process has just written, by case id, if it created the experiment. */
-  versions: ReadonlyMap<string, number> | null;
 }
 
 const PAGE_SIZE = 500;
-
-/** Thrown if another run changed the records between their import and the creation of the experiment. */
-export class RecordsChangedError extends Error {
-  override name = 'RecordsChangedError';
-}
 
 /**
  * Yields what is left to run: first the cases that failed before, then those without a result, so that a case that fails now is
@@ -38,7 +31,7 @@ export class RecordsChangedError extends Error {
  */
 export async function* casesToRun(
   client: Client,
-  { experimentId, trials, isNew, versions }: CaseSource,
+  { experimentId, trials, isNew }: CaseSource,
   options: { signal: AbortSignal; retryForMs: number },
 ): AsyncGenerator<CaseRun> {
   const pageAt = (state: 'failed' | 'pending', cursor?: string): Promise<Page<ExperimentCase>> => {
@@ -57,12 +50,6 @@ export async function* casesToRun(
       const { items, page }: Page<ExperimentCase> = await next;
       next = page.next_cursor ? pageAt(state, page.next_cursor) : null;
       for (const one of items) {
-        const version = versions?.get(one.case_id);
-        if (version !== undefined && version !== one.dataset_record_version) {
-          throw new RecordsChangedError(
-            `Another run changed the record ${one.case_id} while this one was created. Run it again.`,
-          );
-        }
         const numbers =
           state === 'failed' ? one.failed_trials : [...one.missing_trials, ...one.failed_trials];
         for (const trial of numbers) {

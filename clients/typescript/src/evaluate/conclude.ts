@@ -1,12 +1,12 @@
 import type { GateResult } from '../api/types.cjs';
-import { Ending, metricsOf } from './finish.js';
+import { ExperimentReader, metricsOf } from './experiment-reader.js';
 import { scoreHosted } from './hosted-scoring.js';
 import { messageOf } from './json.js';
 import type { RunOutcome, RunSetup } from './run.js';
 import { EvalSummary, type EvalStatus, plural, sentence, type SummaryFields } from './summary.js';
 
 /** What is known at the end of a run. */
-export interface Conclusion extends Omit<RunSetup, 'reporter' | 'isNew' | 'versions'> {
+export interface Conclusion extends Omit<RunSetup, 'reporter' | 'isNew' | 'kept'> {
   /** Null if the experiment was completed before the run began. */
   outcome: RunOutcome | null;
   /** The run key that the options or the CI name. */
@@ -18,7 +18,7 @@ export interface Conclusion extends Omit<RunSetup, 'reporter' | 'isNew' | 'versi
 
 const NOTHING_DONE: RunOutcome = {
   failure: null,
-  isFrozen: false,
+  endedAs: null,
   called: 0,
   finished: 0,
   failed: 0,
@@ -28,80 +28,103 @@ const NOTHING_DONE: RunOutcome = {
   traceProblem: null,
 };
 
+/** How the cases of a run that ended early are counted: the service may be away. */
+const BRIEFLY = { timeoutMs: 10_000, maxRetries: 0 };
+
 /**
  * Ends a run: has the service score the results, completes the experiment, checks the gate, and returns the summary. If
- * anything is missing, the experiment stays open, and the summary says `incomplete`.
+ * anything is missing, the summary says `incomplete`, and the experiment stays open.
  */
 export async function conclude(given: Conclusion): Promise<EvalSummary> {
-  const { client, options, experiment, problems, outcome } = given;
-  const { failure, isFrozen, called, finished, failed } = outcome ?? NOTHING_DONE;
-  const total = experiment.expected_case_count ?? 0;
+  const { client, options, requests, experiment, problems } = given;
+  const outcome = given.outcome ?? NOTHING_DONE;
+  const { failure, called } = outcome;
+  const { experiment_id, expected_case_count, trials } = experiment;
+  const total = expected_case_count ?? 0;
   const fields = fieldsOf(given);
-  const ending = new Ending(client, experiment.experiment_id, options, {
-    retryForMs: options.retryForMs ?? 300_000,
-    ...(options.signal && { signal: options.signal }),
-  });
-  const stopEarly = (reason: unknown): void => {
+  const reader = new ExperimentReader(client, experiment_id, options, requests);
+  const stopEarly = async (reason: unknown): Promise<void> => {
     problems.push(`The run ended early: ${sentence(messageOf(reason))} ${startAgain(given)} to continue.`);
-    const pending = Math.max(0, (experiment.expected_result_count ?? 0) - finished);
-    fields.cases = { total, failed, pending, done: Math.max(0, total - failed - pending), called };
+    // without the signal of the user, which has been aborted
+    const counted = new ExperimentReader(client, experiment_id, options, BRIEFLY).countCases(total);
+    fields.cases = { ...(await counted.catch(() => estimateCases(outcome, total, trials))), called };
     fields.status = 'incomplete';
   };
   if (failure !== null) {
-    stopEarly(failure);
+    await stopEarly(failure);
     return new EvalSummary(fields);
   }
   try {
-    fields.cases = { ...(await ending.countCases(total)), called };
-    const isEnded = outcome === null || isFrozen;
-    const status = isEnded ? 'completed' : await end(given, ending, fields);
+    fields.cases = { ...(await reader.countCases(total)), called };
+    const endedAs = given.outcome === null ? 'completed' : outcome.endedAs;
+    const status = endedAs ? checkEnded(endedAs, fields) : await complete(given, reader, fields);
     if (status === 'completed') {
-      fields.gate ??= await ending.check();
+      fields.gate ??= await reader.check();
       fields.status = statusOf(fields.gate);
     }
-    await describe(ending, fields);
+    if (endedAs !== 'failed') await describe(reader, fields);
   } catch (error) {
-    stopEarly(error);
+    await stopEarly(error);
   }
   return new EvalSummary(fields);
 }
 
+/** Counts cases as far as this process knows them. Trials are taken for complete where possible. */
+function estimateCases({ finished, failed }: RunOutcome, total: number, trials: number) {
+  const done = Math.min(total, Math.floor((finished - failed) / trials));
+  const failedCases = Math.min(failed, total - done);
+  return { total, done, failed: failedCases, pending: total - done - failedCases };
+}
+
+/** Returns whether an experiment that takes no more results has all of them. */
+function checkEnded(
+  endedAs: 'completed' | 'failed',
+  { cases: { total, pending }, problems }: SummaryFields,
+): 'completed' | 'incomplete' {
+  if (endedAs === 'failed') {
+    problems.push('A failed experiment cannot be continued. Start it again for a new run.');
+    return 'incomplete';
+  }
+  if (pending === 0) return 'completed';
+  problems.push(
+    `The experiment was completed although ${pending} of ${total} cases lack a result. ` +
+      'To run them, use another runKey, or resume: false.',
+  );
+  return 'incomplete';
+}
+
 /** Adds scores, regressions and failures. The run has its result without them, too. */
-async function describe(ending: Ending, fields: SummaryFields): Promise<void> {
+async function describe(reader: ExperimentReader, fields: SummaryFields): Promise<void> {
   try {
-    const comparison = await ending.compare();
-    fields.scores = await ending.scores(fields.gate, comparison);
-    fields.regressions = await ending.regressions(comparison);
-    if (fields.cases.failed > 0) fields.failures = await ending.failures();
+    const comparison = await reader.compare();
+    fields.scores = await reader.scores(fields.gate, comparison);
+    fields.regressions = await reader.regressions(comparison);
+    if (fields.cases.failed > 0) fields.failures = await reader.failures();
   } catch (error) {
     fields.problems.push(`The summary lacks scores or comparisons: ${messageOf(error)}`);
   }
 }
 
 /** Scores and completes the experiment, unless something is missing. Returns whether it is complete. */
-async function end(
+async function complete(
   given: Conclusion,
-  ending: Ending,
+  reader: ExperimentReader,
   fields: SummaryFields,
 ): Promise<'completed' | 'incomplete'> {
-  const { client, options, experiment, scorers, named, problems, startedAt } = given;
+  const { client, requests, experiment, scorers, named, problems, startedAt } = given;
   const { cases } = fields;
   if (cases.pending > 0) {
     const pending = `${plural(cases.pending, 'case')} of ${cases.total}`;
     problems.push(`Results are missing for ${pending}. ${startAgain(given)} to continue.`);
     return 'incomplete';
   }
-  const requests = {
-    retryForMs: options.retryForMs ?? 300_000,
-    ...(options.signal && { signal: options.signal }),
-  };
   const unscored = await scoreHosted(client, experiment.experiment_id, scorers.hosted, requests);
   if (unscored.length > 0) {
     problems.push(...unscored.map((reason) => `${reason} ${startAgain(given)} to score them.`));
     return 'incomplete';
   }
   if (cases.failed > 0 && named !== null) {
-    fields.gate = await ending.check();
+    fields.gate = await reader.check();
     if (fields.gate?.passed === false) {
       problems.push(
         `The experiment stays open. ${startAgain(given)} to repeat its failed cases (${cases.failed}).`,
@@ -110,8 +133,10 @@ async function end(
     }
   }
   fields.durationMs = Date.now() - startedAt;
-  if (!(await ending.complete(metricsOf(fields)))) problems.push('Another job completed the experiment.');
-  return 'completed';
+  const endedAs = await reader.complete(metricsOf(fields));
+  if (endedAs === null) return 'completed';
+  problems.push(ENDED[endedAs]);
+  return checkEnded(endedAs, fields);
 }
 
 /** Says how to continue the run. One with `resume: false` continues only by its key. */
@@ -119,6 +144,10 @@ const startAgain = ({ options, spool }: Conclusion): string =>
   options.resume === false
     ? `Start the run again with the run key ${spool.runKey}, without resume: false (--fresh),`
     : 'Start the run again';
+const ENDED = {
+  completed: 'Another job completed the experiment.',
+  failed: 'Another job marked the experiment as failed.',
+} as const;
 
 const statusOf = (gate: GateResult | null): EvalStatus =>
   gate === null ? 'completed' : gate.passed ? 'passed' : 'failed';
@@ -132,9 +161,8 @@ function fieldsOf({
   isResumed,
   startedAt,
 }: Conclusion): SummaryFields {
-  const { uploads, refusals, traces, traceProblem, isFrozen, called } = outcome ?? NOTHING_DONE;
-  if (isFrozen)
-    problems.push(`Another job completed the experiment. ${uploads.discarded} results were discarded.`);
+  const { uploads, refusals, traces, traceProblem, endedAs, called } = outcome ?? NOTHING_DONE;
+  if (endedAs !== null) problems.push(`${ENDED[endedAs]} Discarded ${plural(uploads.discarded, 'result')}.`);
   for (const refusal of refusals) problems.push(`The service refused a result: ${refusal}`);
   if (traces.missing > 0) problems.push(`Missing ${plural(traces.missing, 'trace')}: ${traceProblem}`);
   if (spool.problem !== null) {

@@ -1,15 +1,14 @@
-import type { Experiment } from '../api/types.cjs';
 import { Client } from '../client.js';
 import { withRetries } from '../core/retry.js';
-import { RecordsChangedError } from './cases.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
+import { checkGate } from './experiment-reader.js';
 import { checkHosted } from './hosted-scoring.js';
 import { messageOf, sha256, toJson } from './json.js';
-import { commandRun, type EvaluateOptions, namedRunKey, withCommand } from './options.js';
+import { commandRun, type EvaluateOptions, namedRunKey, type Scorer, withCommand } from './options.js';
 import { reporterOf } from './report.js';
-import { openExperiment } from './open-experiment.js';
-import { Run } from './run.js';
+import { openExperiment, RecordsChangedError } from './open-experiment.js';
+import { Run, type RunSetup } from './run.js';
 import { splitScorers } from './scoring.js';
 import { Spool, spoolPrefix } from './spool.js';
 import { type EvalSummary, plural } from './summary.js';
@@ -32,13 +31,17 @@ export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O,
 
 async function run(given: EvaluateOptions): Promise<EvalSummary> {
   const options = checked(withCommand(given));
+  const { signal, retryForMs = 300_000 } = options;
+  signal?.throwIfAborted();
+  const requests = { retryForMs, ...(signal && { signal }) };
   const startedAt = Date.now();
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);
   const client = options.client ?? new Client();
-  await checkHosted(client, scorers);
+  await checkHosted(client, scorers, requests);
+  await checkGate(client, options, requests);
   const named = namedRunKey(options);
-  const data = await readData(client, options);
+  const data = await readData(client, options, requests);
   const { name, experimentName = name, trials = 1, config = null, subject = null } = options;
   const identity = [
     client.url,
@@ -50,6 +53,8 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     trials,
     config,
     subject,
+    // a commit names the code, but a run without a key must not go on with other code
+    named === null ? [options.task, ...(options.scorers ?? [])].map(sourceOf) : null,
   ];
   const spool = new Spool({
     dir: options.spoolDir ?? '.agent-registry',
@@ -57,18 +62,25 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     runKey: named,
     resume: options.resume ?? true,
   });
-  const once = async (): Promise<EvalSummary> => {
-    const { experiment, isNew, versions } = await openExperiment(client, options, spool.runKey, data);
-    const setup = { client, options, scorers, spool, reporter, experiment, isNew, versions };
-    const problems = problemsOfStart(experiment, isNew, spool);
-    const isCompleted = experiment.experiment_status === 'completed';
-    const outcome = isCompleted ? null : await new Run(setup).finish();
-    return conclude({ ...setup, outcome, named, startedAt, isResumed: !isNew, problems });
-  };
   let hasEnded = false;
   try {
-    const summary = await withRetries(once, { isRetryable: (error) => error instanceof RecordsChangedError });
-    hasEnded = summary.status !== 'incomplete';
+    const opened = await withRetries(() => openExperiment(client, options, spool.runKey, data, requests), {
+      ...(signal && { signal }),
+      isRetryable: (error) => error instanceof RecordsChangedError,
+    });
+    const setup = { client, options, requests, scorers, spool, reporter, ...opened };
+    const problems = problemsOfStart(setup, named);
+    const isCompleted = opened.experiment.experiment_status === 'completed';
+    const outcome = isCompleted ? null : await new Run(setup).runCases();
+    const summary = await conclude({
+      ...setup,
+      outcome,
+      named,
+      startedAt,
+      isResumed: !opened.isNew,
+      problems,
+    });
+    hasEnded = summary.status !== 'incomplete' || isCompleted || outcome?.endedAs != null;
     reporter.ended(summary);
     return summary;
   } finally {
@@ -105,12 +117,15 @@ function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I,
   return options;
 }
 
+/** Returns what tells apart two versions of a task or a scorer, as far as it can be seen from here. */
+function sourceOf(given: EvaluateOptions['task'] | Scorer<unknown, unknown, unknown>): string {
+  if (typeof given === 'function') return String(given);
+  return 'hosted' in given ? given.hosted : `${given.name} ${String(given.score)}`;
+}
+
 /** Binds the spool to the experiment. Returns what the user should know before the run begins. */
-function problemsOfStart(
-  { experiment_id, experiment_status, run_key }: Experiment,
-  isNew: boolean,
-  spool: Spool,
-): string[] {
+function problemsOfStart({ experiment, isNew, kept, spool }: RunSetup, named: string | null): string[] {
+  const { experiment_id, experiment_status, run_key, created_at } = experiment;
   const problems: string[] = [];
   const dropped = spool.bind(experiment_id);
   if (dropped > 0) problems.push(`Dropped ${plural(dropped, 'finished call')} of another experiment.`);
@@ -124,5 +139,12 @@ function problemsOfStart(
   if (!isNew) problems.push(`Continued the experiment with the run key ${run_key}.`);
   if (spool.left > 0)
     problems.push(`Took over ${plural(spool.left, 'finished call')} of an earlier process.`);
+  if (named === null && kept + spool.left > 0) {
+    const began = `${created_at.slice(0, 16).replace('T', ' ')} UTC`;
+    problems.push(
+      `Results from before this start: ${kept + spool.left}. The run began at ${began}. ` +
+        'If the agent changed since, start a new run with --fresh (resume: false).',
+    );
+  }
   return problems;
 }

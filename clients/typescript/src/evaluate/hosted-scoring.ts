@@ -7,12 +7,17 @@ import { plural } from './summary.js';
 
 const ROUNDS = 2;
 const WAIT_S = 30;
+const PAGE_SIZE = 500;
 
 /** Checks that the hosted scorers exist and can be run, before the task is called. Errors: 404 and `TypeError`. */
-export async function checkHosted(client: Client, { local, hosted }: SplitScorers): Promise<void> {
+export async function checkHosted(
+  client: Client,
+  { local, hosted }: SplitScorers,
+  options: RequestOptions,
+): Promise<void> {
   for (const scorer of hosted) {
     const scorer_id = /^scr_[0-9a-z]{26}$/.test(scorer) ? scorer : `name:${scorer}`;
-    const { name, scorer_kind } = await client.api.getScorer({ scorer_id });
+    const { name, scorer_kind } = await client.api.getScorer({ scorer_id }, options);
     if (local.has(name)) throw sameName(name);
     if (scorer_kind === 'human')
       throw new TypeError(
@@ -23,7 +28,7 @@ export async function checkHosted(client: Client, { local, hosted }: SplitScorer
 
 /**
  * Has the service score the results of an experiment, and waits. What could not be scored is tried once more. Returns why
- * results are left without a score; nothing if none is.
+ * results are left without a score; nothing if none is. A result with an error needs no score, because it may have no output.
  */
 export async function scoreHosted(
   client: Client,
@@ -39,12 +44,13 @@ export async function scoreHosted(
     ordered.score_batches.forEach(({ scorer_id }, index) =>
       names.set(scorer_id, scorers[index] ?? scorer_id),
     );
-    const batches: ScoreBatch[] = [];
-    for (const batch of ordered.score_batches) batches.push(await ended(client, batch, options));
+    const unscored: ScoreBatch[] = [];
+    for (const started of ordered.score_batches) {
+      const batch = await ended(client, started, options);
+      const failed_count = await countUnscored(client, experimentId, batch, options);
+      if (batch.batch_status === 'failed' || failed_count > 0) unscored.push({ ...batch, failed_count });
+    }
     const others = await waitForOthers(client, experimentId, options);
-    const unscored = batches.filter(
-      ({ batch_status, failed_count }) => batch_status === 'failed' || failed_count > 0,
-    );
     // another job may have ordered the scores that this round left out, and failed
     if (unscored.length === 0 && (!others || round >= ROUNDS)) return [];
     if (round >= ROUNDS) {
@@ -54,6 +60,30 @@ export async function scoreHosted(
       );
     }
   }
+}
+
+/** Counts the results without an error that a batch could not score. */
+async function countUnscored(
+  client: Client,
+  experiment_id: string,
+  { score_batch_id, failed_count }: ScoreBatch,
+  options: RequestOptions,
+): Promise<number> {
+  if (failed_count === 0) return 0;
+  const failed = new Set<string | undefined>();
+  const results = client.api.listResults(
+    { experiment_id, has_error: true, limit: PAGE_SIZE, total: false },
+    options,
+  );
+  for await (const { result_id } of results) failed.add(result_id);
+  if (failed.size === 0) return failed_count;
+  let count = failed_count;
+  for await (const { score_run_id } of client.api.listScoreRuns({ score_batch_id }, options)) {
+    const scored = client.api.listScoreRunResults({ score_run_id, limit: PAGE_SIZE, total: false }, options);
+    for await (const { error, result_id } of scored)
+      if (error !== undefined && failed.has(result_id)) count -= 1;
+  }
+  return count;
 }
 
 /** Waits for the batches of other jobs over the same experiment. Returns whether there were any. */

@@ -52,6 +52,15 @@ function faultOfObject(value: object): string | null {
   return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}, which JSON cannot hold`;
 }
 
+/** Returns a copy of the members of a case that are objects, so that who gets it cannot change the case of others. */
+export function copyOf<T extends object>(one: T): T {
+  const copies = Object.entries(one).map(([member, value]: [string, unknown]) => [
+    member,
+    typeof value === 'object' ? structuredClone(value) : value,
+  ]);
+  return Object.fromEntries(copies) as T;
+}
+
 const encoder = new TextEncoder();
 
 /** Returns the size of a text in UTF-8. */

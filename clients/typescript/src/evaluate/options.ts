@@ -121,7 +121,7 @@ export interface EvalProgress {
   experimentId: string;
   /** Number of results that the run needs: cases times trials. */
   total: number;
-  /** Results that are finished, with those of earlier attempts. */
+  /** Results that are finished, with the successful ones of earlier attempts. */
   finished: number;
   /** Those of this attempt that have an error. */
   failed: number;
@@ -192,7 +192,7 @@ export interface EvaluateOptions<I = any, O = any, E = any> {
  */
 export interface EvalRun {
   /** Options that take precedence over those in the file. */
-  options?: Partial<Pick<EvaluateOptions, 'runKey' | 'resume' | 'concurrency' | 'signal' | 'spoolDir'>>;
+  options?: Partial<Pick<EvaluateOptions, 'runKey' | 'resume' | 'concurrency' | 'signal'>>;
   onProgress?: (name: string, progress: EvalProgress) => void;
   /** Called by each run when it starts, so that the command waits for it even if the file does not. */
   started?: (name: string, summary: Promise<EvalSummary>) => void;

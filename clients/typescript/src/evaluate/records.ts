@@ -1,3 +1,4 @@
+import type { RequestOptions } from '../api/calls.cjs';
 import type { Client } from '../client.js';
 import type { ReadData } from './data.js';
 import { Fault, sha256, toJson } from './json.js';
@@ -24,7 +25,6 @@ interface NewRecord {
 
 interface StoredRecord {
   id: string;
-  caseId: string;
   version: number;
 }
 
@@ -37,8 +37,8 @@ export function checkCount(count: number): void {
 }
 
 /** Returns the id of the dataset with a name, which is created if it is missing. */
-export async function ensureDataset(client: Client, name: string): Promise<string> {
-  const { dataset_id } = await client.api.createDataset({ body: { name }, on_conflict: 'return' });
+export async function ensureDataset(client: Client, name: string, requests: RequestOptions): Promise<string> {
+  const { dataset_id } = await client.api.createDataset({ body: { name }, on_conflict: 'return' }, requests);
   return dataset_id;
 }
 
@@ -56,11 +56,11 @@ export async function recordsOf(dataset: string, items: readonly DataItem[]): Pr
   return {
     digest: await sha256(digests.sort().join()),
     isRecords: true,
-    upload: async (client) => {
-      const dataset_id = await ensureDataset(client, dataset);
-      const stored = await storeRecords(client, dataset_id, records);
+    upload: async (client, requests) => {
+      const dataset_id = await ensureDataset(client, dataset, requests);
+      const stored = await storeRecords(client, dataset_id, records, requests);
       const dataset_record_ids = stored.map(({ id }) => id).sort();
-      const versions = new Map(stored.map(({ caseId, version }) => [caseId, version]));
+      const versions = new Map(stored.map(({ id, version }) => [id, version]));
       return { pinned: { dataset_id, dataset_filter: { dataset_record_ids } }, versions };
     },
   };
@@ -97,6 +97,7 @@ async function storeRecords(
   client: Client,
   datasetId: string,
   records: readonly NewRecord[],
+  requests: RequestOptions,
 ): Promise<StoredRecord[]> {
   const batches: NewRecord[][] = [];
   for (let at = 0; at < records.length; at += batches.at(-1)!.length) {
@@ -104,7 +105,9 @@ async function storeRecords(
   }
   const stored: StoredRecord[] = [];
   for (let at = 0; at < batches.length; at += CALLS) {
-    const calls = batches.slice(at, at + CALLS).map((batch) => storeBatch(client, datasetId, batch));
+    const calls = batches
+      .slice(at, at + CALLS)
+      .map((batch) => storeBatch(client, datasetId, batch, requests));
     stored.push(...(await Promise.all(calls)).flat());
   }
   return stored;
@@ -114,24 +117,25 @@ async function storeBatch(
   client: Client,
   datasetId: string,
   batch: readonly NewRecord[],
+  requests: RequestOptions,
 ): Promise<StoredRecord[]> {
   const body = { on_conflict: 'update' as const, items: [...batch] };
-  const { items } = await client.api.createRecordsBulk({ dataset_id: datasetId, body });
+  const { items } = await client.api.createRecordsBulk({ dataset_id: datasetId, body }, requests);
   const stored: StoredRecord[] = [];
   const again: NewRecord[] = [];
   for (const item of items) {
-    const { external_id } = batch[item.index]!;
     if ('record' in item) {
       const { dataset_record_id: id, version } = item.record;
-      stored.push({ id, caseId: external_id, version });
+      stored.push({ id, version });
     } else if (item.status_code === 413 && batch.length > 1) {
       again.push(batch[item.index]!);
     } else {
+      const { external_id } = batch[item.index]!;
       throw new TypeError(`data: the service refused the item ${external_id}: ${item.error.detail}`);
     }
   }
   // the response holds only as many stored records as fit into it
-  for (const one of again) stored.push(...(await storeBatch(client, datasetId, [one])));
+  for (const one of again) stored.push(...(await storeBatch(client, datasetId, [one], requests)));
   return stored;
 }
 

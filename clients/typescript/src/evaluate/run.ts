@@ -1,6 +1,7 @@
 import type { Client } from '../client.js';
+import type { RequestOptions } from '../api/calls.cjs';
 import { callTask } from './call.js';
-import { type CaseRun, casesToRun, RecordsChangedError } from './cases.js';
+import { type CaseRun, casesToRun } from './cases.js';
 import type { OpenExperiment } from './open-experiment.js';
 import type { EvaluateOptions, Task } from './options.js';
 import type { Reporter } from './report.js';
@@ -14,6 +15,8 @@ import { Uploader } from './upload.js';
 export interface RunSetup extends OpenExperiment {
   client: Client;
   options: EvaluateOptions;
+  /** How requests are made: until the user's signal, and as long as the options say. */
+  requests: RequestOptions & { retryForMs: number };
   scorers: SplitScorers;
   spool: Spool;
   reporter: Reporter;
@@ -21,13 +24,13 @@ export interface RunSetup extends OpenExperiment {
 
 /** What a run did. */
 export interface RunOutcome {
-  /** Why it ended before all results were uploaded. Null if it did not, or if another job completed the experiment. */
+  /** Why it ended before all results were uploaded. Null if it did not, or if others ended the experiment. */
   failure: unknown;
-  /** Whether another job has completed the experiment. */
-  isFrozen: boolean;
+  /** How others have ended the experiment meanwhile. */
+  endedAs: Uploader['endedAs'];
   /** Calls of the task that have ended. */
   called: number;
-  /** Results that are finished, with those of earlier attempts. */
+  /** Results that are finished, with the successful ones of earlier attempts. */
   finished: number;
   /** Those of this attempt that have an error. */
   failed: number;
@@ -53,12 +56,13 @@ export class Run {
   private running = 0;
   private onEnd: () => void = () => undefined;
   private called = 0;
-  private finished = 0;
+  private finished: number;
   private failed = 0;
 
   constructor(private readonly setup: RunSetup) {
     const { client, options, spool, experiment } = setup;
-    this.requests = { signal: this.uploadStop.signal, retryForMs: options.retryForMs ?? 300_000 };
+    this.finished = setup.kept;
+    this.requests = { ...setup.requests, signal: this.uploadStop.signal };
     this.traces = new Traces(client, { name: options.name, experimentId: experiment.experiment_id });
     this.uploader = new Uploader(client, experiment.experiment_id, spool, this.traces, {
       ...this.requests,
@@ -66,8 +70,8 @@ export class Run {
     });
   }
 
-  /** Makes the results that are left, until the user's signal. Rejects if another run changed the records meanwhile. */
-  async finish(): Promise<RunOutcome> {
+  /** Makes the results that are left, until the user's signal. */
+  async runCases(): Promise<RunOutcome> {
     const { signal } = this.setup.options;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const abort = (): void => {
@@ -77,7 +81,7 @@ export class Run {
     if (signal?.aborted) abort();
     else signal?.addEventListener('abort', abort, { once: true });
     try {
-      return this.outcome(await this.runCases());
+      return this.outcome(await this.runAll());
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -88,7 +92,7 @@ export class Run {
     const { uploader, traces, called, finished, failed } = this;
     return {
       failure,
-      isFrozen: uploader.isFrozen,
+      endedAs: uploader.endedAs,
       called,
       finished,
       failed,
@@ -100,14 +104,13 @@ export class Run {
   }
 
   /** Calls the task for each case that is left, `concurrency` at a time. Returns why it ended early, or null. */
-  private async runCases(): Promise<unknown> {
-    const { client, experiment, options, isNew, versions } = this.setup;
+  private async runAll(): Promise<unknown> {
+    const { client, experiment, options, isNew } = this.setup;
     const { concurrency = 1 } = options;
     const { experiment_id, trials } = experiment;
     let failure: unknown = null;
     try {
-      if (!isNew) await this.countFinished();
-      const source = { experimentId: experiment_id, trials, isNew, versions };
+      const source = { experimentId: experiment_id, trials, isNew };
       for await (const one of casesToRun(client, source, this.requests)) {
         await this.atMost(concurrency - 1);
         await this.uploader.room();
@@ -120,31 +123,13 @@ export class Run {
     }
     await this.atMost(0);
     await this.uploader.drain();
-    if (failure instanceof RecordsChangedError) await this.giveUp(failure);
-    if (this.uploader.isFrozen) return null;
+    if (this.uploader.endedAs !== null) return null;
     return failure ?? this.uploader.failure ?? (this.stop.signal.aborted ? this.stop.signal.reason : null);
   }
 
   /** Waits until at most so many cases are running. */
   private async atMost(count: number): Promise<void> {
     while (this.running > count) await new Promise<void>((resolve) => (this.onEnd = resolve));
-  }
-
-  /** Marks the experiment as failed, which releases its run key. */
-  private async giveUp(error: Error): Promise<never> {
-    const { client, experiment } = this.setup;
-    const body = { experiment_status: 'failed' as const, error: error.message };
-    await client.api.updateExperiment({ experiment_id: experiment.experiment_id, body }, this.requests);
-    throw error;
-  }
-
-  private async countFinished(): Promise<void> {
-    const { client, experiment } = this.setup;
-    const { page } = await client.api.listResults(
-      { experiment_id: experiment.experiment_id, limit: 0 },
-      this.requests,
-    );
-    this.finished = page.total ?? 0;
   }
 
   /** Makes one result. Never rejects: what is interrupted by the end of the run is left for the next run. */

@@ -1,4 +1,4 @@
-import { Fault, messageOf, toJson } from './json.js';
+import { copyOf, Fault, messageOf, toJson } from './json.js';
 import type { HostedScorer, ScoreFunction, Scorer, ScorerCase } from './options.js';
 import { withTimeout } from './call.js';
 
@@ -57,7 +57,7 @@ export async function runScorers(
   await Promise.all(
     Array.from(local, async ([name, score]) => {
       try {
-        const given = await withTimeout(timeoutMs, runSignal, (signal) => score({ ...one, signal }));
+        const given = await withTimeout(timeoutMs, runSignal, (signal) => score({ ...copyOf(one), signal }));
         scores[name] = toScore(given);
       } catch (error) {
         if (runSignal.aborted) throw error;

@@ -1,5 +1,5 @@
 import type * as FileSystem from 'node:fs';
-import type * as OperatingSystem from 'node:os';
+import { nodeModule } from '../core/node.js';
 
 export type Files = typeof FileSystem;
 
@@ -24,16 +24,12 @@ export interface AbandonedFile {
 /** A running process touches its file more often. */
 const ABANDONED_AFTER_MS = 60_000;
 
-/** Returns a module of Node, Deno or Bun, or undefined where there is none, as in a browser. */
-export function builtin(name: 'node:fs'): Files | undefined;
-export function builtin(name: 'node:os'): typeof OperatingSystem | undefined;
-export function builtin(name: string): unknown {
-  return typeof process === 'undefined' ? undefined : process.getBuiltinModule?.(name);
-}
+/** The same for a process on another host, which cannot be asked. It has missed three touches then. */
+const REMOTE_ABANDONED_AFTER_MS = 30_000;
 
 /** Returns what this process writes into the header of its spool. */
 export const thisProcess = () => ({
-  host: builtin('node:os')?.hostname() ?? '',
+  host: nodeModule('os')?.hostname() ?? '',
   pid: process.pid,
   process_started_at: Math.round(Date.now() - process.uptime() * 1000),
 });
@@ -54,11 +50,11 @@ export function findAbandoned(fs: Files, dir: string, prefix: string): Abandoned
     if (!name.startsWith(`${prefix}-`)) continue;
     const path = `${dir}/${name}`;
     try {
-      const { mtimeMs } = fs.statSync(path);
-      const isOld = Date.now() - mtimeMs > ABANDONED_AFTER_MS;
+      const idleMs = Date.now() - fs.statSync(path).mtimeMs;
+      const isOld = idleMs > ABANDONED_AFTER_MS;
       if (name.endsWith('.jsonl')) {
         const header = readHeader(fs, path);
-        if (header && (isOld || hasEnded(fs, header))) found.push({ path, header });
+        if (header && (isOld || hasEnded(fs, header, idleMs))) found.push({ path, header });
       } else if (isOld) fs.rmSync(path); // a process was killed while it wrote a new file
     } catch {
       // another process has just taken or deleted it
@@ -90,9 +86,9 @@ function readHeader(fs: Files, path: string): SpoolHeader | null {
 }
 
 /** Whether the process of a spool is gone. If it only seems so, both upload the same results, and each is stored once. */
-function hasEnded(fs: Files, header: SpoolHeader): boolean {
+function hasEnded(fs: Files, header: SpoolHeader, idleMs: number): boolean {
   const self = thisProcess();
-  if (header.host !== self.host) return true;
+  if (header.host !== self.host) return idleMs > REMOTE_ABANDONED_AFTER_MS;
   if (header.pid === self.pid) return Math.abs(header.process_started_at - self.process_started_at) > 2000;
   try {
     process.kill(header.pid, 0);

@@ -1,8 +1,8 @@
+import { nodeModule } from '../core/node.js';
 import { messageOf, randomHex } from './json.js';
 import type { Scores } from './scoring.js';
 import {
   type AbandonedFile,
-  builtin,
   claim,
   type Files,
   findAbandoned,
@@ -58,7 +58,7 @@ export class Spool {
   readonly runKey: string;
   /** Why finished calls are not kept in a file; null if they are. */
   problem: string | null = null;
-  private readonly fs: Files | undefined;
+  private readonly fs: Files | null;
   private header: SpoolHeader | undefined;
   /** Calls that earlier processes have left, with the experiments that they belong to. */
   private readonly recovered = new Map<string, { call: FinishedCall; experimentId: string | null }>();
@@ -71,8 +71,9 @@ export class Spool {
   private timer: ReturnType<typeof setInterval> | undefined;
 
   /** Opens the spool of a run, and takes over what ended processes have left of the same run. */
-  constructor({ dir, prefix, runKey, resume }: SpoolSpec) {
-    this.fs = builtin('node:fs');
+  constructor(private readonly spec: SpoolSpec) {
+    const { dir, prefix, runKey, resume } = spec;
+    this.fs = nodeModule('fs');
     let found: string | null = null;
     this.attempt(() => {
       if (!this.fs) return;
@@ -185,15 +186,26 @@ export class Spool {
   /** Closes the file, and deletes it if the run has ended. Otherwise the next process can take it over at once. */
   close(hasEnded: boolean): void {
     clearInterval(this.timer);
-    if (!this.fs) return;
+    const { fs } = this;
+    if (!fs) return;
     this.touch(new Date(0));
-    this.closeFile();
-    if (hasEnded) for (const path of this.files) this.fs.rmSync(path, { force: true });
+    try {
+      this.closeFile();
+      if (!hasEnded) return;
+      for (const path of this.files) fs.rmSync(path, { force: true });
+      // a later run would continue them, although this one is newer
+      const { dir, prefix, runKey } = this.spec;
+      if (runKey === null)
+        for (const { path } of findAbandoned(fs, dir, prefix)) fs.rmSync(path, { force: true });
+    } catch {
+      // the run has its result all the same
+    }
   }
 
   private closeFile(): void {
-    if (this.fd !== null) this.fs!.closeSync(this.fd);
+    const { fd } = this;
     this.fd = null;
+    if (fd !== null) this.fs!.closeSync(fd);
   }
 
   private forget(ids: readonly string[]): void {

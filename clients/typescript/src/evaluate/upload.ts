@@ -11,17 +11,12 @@ export interface FinishedResult extends Traceable {
   scores: Scores;
 }
 
-/** How often a result is sent again that the service could not store. Halving a bulk call of 100 takes 7. */
-const ATTEMPTS = 10;
-
 type Conflict = 'skip' | 'replace';
 
 interface Queued {
   result: FinishedResult;
   /** Characters of its JSON. */
   size: number;
-  /** How often the service failed to store it. */
-  attempts: number;
   hasTrace: boolean;
   conflict: Conflict;
   /** Whether it replaces a result that the service refused. */
@@ -46,8 +41,8 @@ export class Uploader {
   readonly counts: UploadCounts = { stored: 0, alreadyStored: 0, refused: 0, discarded: 0 };
   /** Why results were refused, at most a few. */
   readonly refusals: string[] = [];
-  /** Whether another job has completed the experiment, so that it takes no more results. */
-  isFrozen = false;
+  /** How others have ended the experiment meanwhile, so that it takes no more results. */
+  endedAs: 'completed' | 'failed' | null = null;
   /** What ended the uploads, if something did. */
   failure: unknown = null;
   private readonly queue: Queued[] = [];
@@ -73,12 +68,12 @@ export class Uploader {
 
   /** Whether uploads have ended for good. */
   get isStopped(): boolean {
-    return this.isFrozen || this.failure !== null;
+    return this.endedAs !== null || this.failure !== null;
   }
 
   add(result: FinishedResult): void {
     const size = sizeOf(result);
-    this.queue.push({ result, size, attempts: 0, hasTrace: false, conflict: 'skip', isRefusal: false });
+    this.queue.push({ result, size, hasTrace: false, conflict: 'skip', isRefusal: false });
     this.size += size;
     if (this.isStopped) return;
     this.working ??= this.work();
@@ -188,10 +183,9 @@ export class Uploader {
   private settle(one: Queued, answer: Answer, batchSize: number, done: string[]): void {
     const { status_code: status } = answer;
     if ('error' in answer) {
-      one.attempts += 1;
-      const isTransient = status >= 500 || status === 429 || (status === 413 && batchSize > 1);
-      if (isTransient && one.attempts < ATTEMPTS) {
-        this.batchItems = Math.max(1, Math.floor(batchSize / 2));
+      // a call returns only as many results as fit into its answer
+      if (status === 413 && batchSize > 1) {
+        this.batchItems = Math.floor(batchSize / 2);
         this.requeue(one);
       } else this.refuse(one, answer.error.detail, done);
       return;
@@ -219,18 +213,15 @@ export class Uploader {
       this.spool.uploaded(done);
       return;
     }
-    if (!(error instanceof ServiceError) || error.status !== 409 || !(await this.hasEnded())) throw error;
-    this.isFrozen = true;
-    this.counts.discarded += this.queue.length;
-    this.spool.uploaded(this.queue.map(({ result }) => result.id));
-    this.remove(this.queue.length);
-  }
-
-  private async hasEnded(): Promise<boolean> {
+    if (!(error instanceof ServiceError) || error.status !== 409) throw error;
     const { signal, retryForMs } = this.options;
     const request = { experiment_id: this.experimentId };
     const { experiment_status } = await this.client.api.getExperiment(request, { signal, retryForMs });
-    return experiment_status !== 'running';
+    if (experiment_status === 'running') throw error;
+    this.endedAs = experiment_status;
+    this.counts.discarded += this.queue.length;
+    this.spool.uploaded(this.queue.map(({ result }) => result.id));
+    this.remove(this.queue.length);
   }
 
   /** Stores why a result was refused in its place, or gives it up if that is refused as well. */

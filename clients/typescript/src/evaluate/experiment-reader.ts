@@ -8,8 +8,39 @@ import type { Failure, Regression, ScoreSummary, SummaryFields } from './summary
 
 const SHOWN_MAX = 20;
 
+/** An id that no experiment has. */
+const NO_EXPERIMENT = `exp_${'0'.repeat(26)}`;
+
+/** Rejects if the service would refuse the gate or the baseline at the end of the run. Errors: 400, 404 and `TypeError`. */
+export async function checkGate(
+  client: Client,
+  { gate, baseline }: Pick<EvaluateOptions, 'gate' | 'baseline'>,
+  options: RequestOptions,
+): Promise<void> {
+  if (baseline !== undefined) {
+    const { experiment_status } = await client.api.getExperiment({ experiment_id: baseline }, options);
+    if (experiment_status !== 'completed') {
+      throw new TypeError(
+        `baseline: the experiment ${baseline} is ${experiment_status}. Use one that is completed.`,
+      );
+    }
+  }
+  if (!gate) return;
+  try {
+    // The service checks the rules first. A check of the run's own experiment would be kept, although it has no results.
+    await client.api.checkGate({ experiment_id: NO_EXPERIMENT, body: bodyOf(gate) }, options);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 404) throw error;
+  }
+}
+
+function bodyOf(gate: Gate) {
+  const whole = 'rules' in gate ? gate : { rules: gate };
+  return { ...whole, rules: whole.rules.map((rule) => ({ ...rule })) };
+}
+
 /** Reads and finalizes the experiment of a run. */
-export class Ending {
+export class ExperimentReader {
   private readonly gate: Gate | undefined;
   private readonly baseline: string | undefined;
 
@@ -59,19 +90,19 @@ export class Ending {
     }));
   }
 
-  /** Finalizes the experiment. Returns false if another job has done so. */
-  async complete(metrics: Record<string, number>): Promise<boolean> {
+  /** Completes the experiment. Returns how another job has ended it before, or null. */
+  async complete(metrics: Record<string, number>): Promise<'completed' | 'failed' | null> {
     try {
       await this.client.api.updateExperiment(
         { ...this.id, body: { experiment_status: 'completed', metrics } },
         this.options,
       );
-      return true;
+      return null;
     } catch (error) {
       if (!(error instanceof ServiceError) || error.status !== 409) throw error;
       const { experiment_status } = await this.read();
-      if (experiment_status === 'completed') return false;
-      throw error;
+      if (experiment_status === 'running') throw error;
+      return experiment_status;
     }
   }
 
@@ -82,12 +113,7 @@ export class Ending {
   /** Checks the gate, or returns null without one. */
   async check(): Promise<GateResult | null> {
     if (!this.gate) return null;
-    const gate = 'rules' in this.gate ? this.gate : { rules: this.gate };
-    const body = {
-      ...gate,
-      rules: gate.rules.map((rule) => ({ ...rule })),
-      ...(this.baseline !== undefined && { baseline_experiment_id: this.baseline }),
-    };
+    const body = { ...bodyOf(this.gate), ...this.against };
     return this.client.api.checkGate({ ...this.id, body }, this.options).then((result) => result);
   }
 
@@ -158,10 +184,14 @@ function changeOf(name: string, comparison: Comparison | null): ScoreSummary['ch
   return { baselineMean: baseline.mean, difference, interval: confidence_interval, verdict, reason };
 }
 
-/** Returns the metrics of a run as experiments keep them. */
-export const metricsOf = ({ cases, durationMs }: Pick<SummaryFields, 'cases' | 'durationMs'>) => ({
+/** Returns the metrics of a run as experiments keep them. One that was interrupted has no duration. */
+export const metricsOf = ({
+  cases,
+  durationMs,
+  resumed,
+}: Pick<SummaryFields, 'cases' | 'durationMs' | 'resumed'>) => ({
   cases: cases.total,
   successful_cases: cases.done,
   failed_cases: cases.failed,
-  duration_ms: Math.round(durationMs),
+  ...(!resumed && { duration_ms: Math.round(durationMs) }),
 });
