@@ -11,8 +11,8 @@ module.exports = {
   setupFiles: ['<rootDir>/dist/test/generated-data.js'],
   globalSetup: '<rootDir>/dist/test/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',
-  // tests wait part of their time, so three of them use two processors
-  maxWorkers: 3,
+  // heavy tests measure memory, so they should not wait long for a processor
+  maxWorkers: isHeavy ? 2 : 3,
   workerGracefulExitTimeout: 30_000, // a worker stops its shared applications
   testTimeout: 60_000,
   transform: {},

@@ -24,6 +24,8 @@ const JSON_TYPE = 'application/json';
 const EVENTS = 'text/event-stream';
 /** Longest type that is written where it is used instead of by its name. */
 const INLINE = 60;
+/** Longest comment on a member of a response. */
+const LONGEST = 80;
 /** An example of a name in a path, which the client encodes itself. */
 const ENCODED_NAME = ', such as `name:support%20cases`';
 /** Parameters that each list has. They are declared once. */
@@ -145,7 +147,7 @@ ${this.operations.map((operation) => `  ${operation.operationId}: '${this.entry(
       .filter(([, member]) => !(isBody && member.readOnly))
       .map(([name, member]) => {
         const optional = !required.includes(name) || (isBody && name === 'workspace_id') ? '?' : '';
-        return `${doc(member.description, '  ')}  ${key(name)}${optional}: ${this.type(member)};\n`;
+        return `${doc(member.description, '  ', isBody ? Infinity : LONGEST)}  ${key(name)}${optional}: ${this.type(member)};\n`;
       });
     if (members.length === 0 && typeof additionalProperties === 'object')
       return `{ [key: string]: ${this.type(additionalProperties)} }`;
@@ -278,12 +280,15 @@ function union(types) {
 
 const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`);
 
-/** Returns the first sentence of a description as a comment. With all of them, the package would be too large. */
-function doc(text, indent) {
+/**
+ * Returns the first sentence of a description as a comment, if it is short enough. With all of them, the package would be too
+ * large.
+ */
+function doc(text, indent, longest = Infinity) {
   if (!text) return '';
   const plain = text.replace(/\s+/g, ' ').replaceAll('*/', '*\\/').trim();
   const [first] = /^.*?[.!?](?= [A-Z`(]|$)/.exec(plain) ?? [plain];
-  return `${indent}/** ${first} */\n`;
+  return first.length > longest ? '' : `${indent}/** ${first} */\n`;
 }
 
 /** @param {string} root where to write, for tests */

@@ -1,4 +1,4 @@
-import type { EvalSummary } from './evaluate/summary.js';
+import { type EvalSummary, plural } from './evaluate/summary.js';
 
 /** Bounds of a mean. */
 export interface MeanBounds {
@@ -13,7 +13,10 @@ export interface GateMatchers<R = unknown> {
    * than in the baseline. An incomplete run fails.
    */
   toPassGate(): R;
-  /** Passes if the mean of a scorer is within the bounds, such as `{ atLeast: 0.9 }`. */
+  /**
+   * Passes if the mean of a scorer is within the bounds, such as `{ atLeast: 0.9 }`. Fails if cases failed or have no result,
+   * because the mean leaves them out.
+   */
   toHaveMean(scorer: string, bounds: MeanBounds): R;
 }
 
@@ -57,17 +60,21 @@ export const gateMatchers = {
     const summary = asSummary(received);
     const { atLeast, atMost } = bounds;
     if (atLeast === undefined && atMost === undefined) throw new TypeError('Pass atLeast or atMost.');
+    const missing = missingOf(summary);
     const score = summary.scores[scorer];
     if (!score) {
       const names = Object.keys(summary.scores).join(', ') || 'none';
-      throw new TypeError(`There are no scores of ${scorer}. Scorers with scores: ${names}.`);
+      throw new TypeError(
+        [`There are no scores of ${scorer}. Scorers with scores: ${names}.`, ...missing].join('\n'),
+      );
     }
     const { mean, count } = score;
     return {
-      pass: mean >= (atLeast ?? -Infinity) && mean <= (atMost ?? Infinity),
+      pass: missing.length === 0 && mean >= (atLeast ?? -Infinity) && mean <= (atMost ?? Infinity),
       message: () =>
         [
-          `The mean of ${scorer} is ${mean} (${count} results); expected ${textOf(bounds)}.`,
+          `The mean of ${scorer} is ${mean} (${plural(count, 'result')}); expected ${textOf(bounds)}.`,
+          ...missing,
           ...regressionsOf(summary, scorer),
         ].join('\n'),
     };
@@ -85,6 +92,16 @@ const textOf = ({ atLeast, atMost }: MeanBounds): string =>
   [atLeast !== undefined && `at least ${atLeast}`, atMost !== undefined && `at most ${atMost}`]
     .filter(Boolean)
     .join(' and ');
+
+/** Returns what a mean leaves out: failed cases, and those of an incomplete run. */
+function missingOf({ status, cases: { total, failed, pending }, failures, problems }: EvalSummary): string[] {
+  if (failed + pending === 0 && status !== 'incomplete') return [];
+  return [
+    `The mean leaves out results: of ${plural(total, 'case')}, ${failed} failed and ${pending} are pending.`,
+    ...failures.map(({ caseId, error }) => `  ${caseId}: ${error}`),
+    ...(status === 'incomplete' ? problems.map((problem) => `  ${problem}`) : []),
+  ];
+}
 
 function detailsOf(summary: EvalSummary): string[] {
   const failed = (summary.gate?.checks ?? []).filter(({ status }) => status === 'failed');

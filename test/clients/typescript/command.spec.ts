@@ -113,12 +113,11 @@ describe('agent-registry eval run', () => {
     const run = (...args: string[]) => folder.run(['eval', 'run', 'options.eval.mjs', ...args]);
     const first = await run('--run-key', 'k1', '--concurrency', '3');
     expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('at most 3, called 3')]);
-    const [repeated, fresh] = [await run('--run-key', 'k1'), await run('--fresh')];
+    const [repeated, fresh] = [await run('--run-key', 'k1'), await run('--run-key', 'k1', '--fresh')];
     expect(repeated.stderr).toContain('at most 0, called 0');
     expect(fresh.stderr).toContain('at most 1, called 3');
     const keys = (await experiments('name=options')).map(({ run_key }) => run_key);
-    expect(keys).toHaveLength(2);
-    expect(keys).toContain('k1');
+    expect(keys).toEqual(['k1']);
   });
 
   it('reports names and messages that contain markup, incomplete runs and errors', async () => {
@@ -132,7 +131,7 @@ describe('agent-registry eval run', () => {
       gate: { checks: [check] },
       regressions: [{ caseId: hostile, scorer: hostile, difference: -1 }],
       lowest: [{ caseId: hostile, scorer: hostile, score: 0, output: hostile }],
-      failures: [{ caseId: hostile, error: hostile, count: 2 }],
+      failures: [{ caseId: hostile, input: hostile, error: hostile, count: 2 }],
       problems: [hostile],
     };
     const name = JSON.stringify(hostile);
@@ -160,6 +159,8 @@ describe('agent-registry eval run', () => {
     'throws.mjs': `${PASSING} throw new Error('after all');`,
     'rejects.mjs': evalOf("name: '',"),
     'exits.mjs': PASSING.replace('await evaluate', 'process.exit(0); await evaluate'),
+    'throws-later.mjs': `${PASSING} setTimeout(() => { throw new Error('after all'); });
+      await new Promise(() => {});`,
     'hangs.mjs': 'await new Promise(() => {});',
     'away.mjs': evalOf('retryForMs: 1,'),
     'not-awaited.mjs': FAILING.replace('await evaluate', 'evaluate'),
@@ -181,6 +182,7 @@ describe('agent-registry eval run', () => {
     ['an error after the evaluation', ['eval', 'run', 'throws.mjs'], {}, 1, 'Error: after all'],
     ['an invalid evaluation', ['eval', 'run', 'rejects.mjs'], {}, 1, 'TypeError'],
     ['a file that ends the process', ['eval', 'run', 'exits.mjs'], {}, 1, 'ended before the evaluations did'],
+    ['an error in a timer', ['eval', 'run', 'throws-later.mjs'], {}, 1, 'Error: after all'],
     ['a file that never ends', ['eval', 'run', 'hangs.mjs'], {}, 1, 'ended before the evaluations did'],
     ['a wrong key', ['eval', 'run', 'passing.eval.ts'], { SERVICE_API_KEY: 'rsk_wrong' }, 4, '401'],
     ['no configuration', ['eval', 'run', 'passing.eval.ts'], NO_SERVICE, 4, 'SERVICE_URL'],
@@ -213,6 +215,57 @@ describe('agent-registry eval run', () => {
     expect([end.code, end.stderr]).toEqual([code, expect.stringContaining(stderr)]);
   });
 
+  it.each([
+    ['passed', 'min_mean: 0.6', ['ends.mjs'], 0],
+    ['failed', 'min_mean: 0.9', ['ends.mjs'], 3],
+    ['failed before', 'min_mean: 0.6', ['failing.eval.ts', 'ends.mjs'], 3],
+    ['were left out', 'min_mean: 0.6', ['ends.mjs', 'passing.eval.ts'], 1],
+  ])(
+    'keeps the status if a file ends the process after evaluations that %s',
+    async (_title, rule, files, code) => {
+      const text = evalOf(`name: 'ends', gate: [{ scorer: 'exact', ${rule} }],`);
+      folder.write(
+        'ends.mjs',
+        `${text.replace('await', 'const summary = await')} process.exit(summary.passed ? 0 : 1);`,
+      );
+      const end = await folder.run(['eval', 'run', ...files, '--json']);
+      expect(end.code).toBe(code);
+      if (code === 1) expect(end.stderr).toContain('ended before the evaluations did');
+      else expect(JSON.parse(end.stdout).evaluations).toHaveLength(files.length);
+    },
+  );
+
+  it('sets the status without the command, also if the file shows the progress itself', async () => {
+    folder.write(
+      'quiet.mjs',
+      evalOf("name: 'quiet', gate: [{ scorer: 'exact', min_mean: 0.9 }], onProgress: () => {},"),
+    );
+    expect(await folder.script('quiet.mjs')).toEqual({ code: 3, stdout: '', stderr: '' });
+  });
+
+  it('says how to continue a run that --fresh began', async () => {
+    const options = (task: string): string => evalOf(`name: 'fresh', task: ${task},`);
+    const stopping =
+      "({ id, signal }) => { if (id === 'a') return 0; process.kill(process.pid, 'SIGINT'); return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))); }";
+    folder.write('fresh.mjs', options(stopping));
+    const env = { GITHUB_SHA: 'commit-1' };
+    const first = await folder.run(['eval', 'run', 'fresh.mjs', '--fresh'], env);
+    expect(first.code).toBe(6);
+    expect(first.stdout).toContain('Start the run again without resume: false (--fresh) to continue.');
+    folder.write('fresh.mjs', options('() => 0'));
+    const { stdout } = await folder.run(['eval', 'run', 'fresh.mjs'], env);
+    expect(stdout).toContain('Calls of the task: 2.');
+  });
+
+  it('is incomplete after Ctrl-C, although the file ends the process', async () => {
+    const text = evalOf(
+      "name: 'exits', task: () => { process.kill(process.pid, 'SIGINT'); return new Promise(() => {}); },",
+    );
+    folder.write('exits-late.mjs', `${text}process.exit(0);`);
+    const { code, stdout } = await folder.run(['eval', 'run', 'exits-late.mjs']);
+    expect([code, stdout]).toEqual([6, expect.stringMatching(/^exits: incomplete\n/)]);
+  });
+
   it('stops at Ctrl-C, and continues when it is started again', async () => {
     const waiting = "({ id, signal }) => { if (id === 'b') { writeFileSync('reached', ''); return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))); } return 0; }";
     const options = (task: string): string =>
@@ -223,7 +276,9 @@ describe('agent-registry eval run', () => {
     child.kill('SIGINT');
     const stopped = await ended;
     expect([stopped.code, stopped.stderr]).toEqual([6, expect.stringContaining('Stopping.')]);
-    expect(stopped.stdout).toMatch(/^stopped: incomplete\n/);
+    expect(stopped.stdout).toMatch(
+      /^stopped: incomplete\n[^]*The run was interrupted\. Start the run again to continue\.\n/,
+    );
     folder.write('stopped.mjs', options("({ id }) => { writeFileSync(`called-${id}`, ''); return 0; }"));
     const { code } = await folder.run(['eval', 'run', 'stopped.mjs']);
     expect(code).toBe(0);

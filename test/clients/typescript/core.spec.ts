@@ -1,7 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type api, Client, events, lines, ServiceError } from '#client';
 import { jsonExport, newSpan, newTraceId, sharedJudge } from '#testing';
-import { chat, chatStream, FakeProvider, modelOf } from '../../e2e/model-gateway/provider.fixture';
+import {
+  begin,
+  chat,
+  chatStream,
+  contentChunk,
+  FakeProvider,
+  modelOf,
+  send,
+} from '../../e2e/model-gateway/provider.fixture';
 import { FaultServer } from '../fault-server';
 import { newClient } from './client.fixture';
 
@@ -152,6 +160,14 @@ describe('the client, at the running service,', () => {
       const { dataset_id } = await client.api.createDataset({ body: { name: 'once' } });
       expect([server.processed, server.seen.length]).toEqual([2, 4]);
       expect(await client.api.listDatasets()).toMatchObject({ items: [{ dataset_id }], page: { total: 1 } });
+      server.play([{ action: 'lose' }]);
+      const form = new FormData();
+      form.set('file', new Blob(['---\nname: once\ndescription: D.\n---\n\nI.\n']), 'once/SKILL.md');
+      expect(await client.api.createSkill({ body: form })).toMatchObject({
+        name: 'once',
+        version_ordinal: 1,
+      });
+      expect(server.processed).toBe(2);
     } finally {
       random.mockRestore();
       await server.close();
@@ -241,6 +257,16 @@ describe('the client, at the running service,', () => {
       for await (const { data } of events<{ choices: { delta: { content?: string } }[] }>(response))
         texts.push(data.choices[0]?.delta.content);
       expect(texts.filter(Boolean)).toEqual(['Hel', 'lo']);
+
+      const controller = new AbortController();
+      provider.answer = (_call, answer) => {
+        begin(answer);
+        send(answer, contentChunk('Hel')); // and nothing more
+      };
+      const endless = client.models.stream({ ...request }, { signal: controller.signal });
+      expect((await endless.next()).value).toMatchObject({ choices: [{ delta: { content: 'Hel' } }] });
+      controller.abort(new Error('enough'));
+      await expect(endless.next()).rejects.toThrow('enough');
       provider.answer = (_call, answer) =>
         void answer
           .writeHead(400, { 'content-type': 'application/json' })

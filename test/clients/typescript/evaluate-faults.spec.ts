@@ -44,7 +44,7 @@ describe('evaluate, where something goes wrong', () => {
       ],
       ['returns NaN', () => Number.NaN, 'The output is NaN.'],
       ['returns a list with Infinity', () => [1, Infinity], 'The output has Infinity in its member "1".'],
-      ['returns a cycle', () => cyclic, 'The output contains itself.'],
+      ['returns a cycle', () => cyclic, 'The output is circular.'],
       ['returns a BigInt', () => 1n, 'The output is a BigInt.'],
       ['returns a Map', () => new Map([[1, 2]]), 'The output is a Map, which JSON cannot hold.'],
       [
@@ -96,7 +96,7 @@ describe('evaluate, where something goes wrong', () => {
     expect(summary.failures).toHaveLength(faults.length - 1); // two have the same error
     expect(summary.problems).toEqual([expect.stringContaining('there is no gate')]);
     expect(summary.failures[0]).toMatchObject({ caseId: 'hangs', count: 2 });
-    expect(String(summary)).toContain('  hangs and 1 more  The task did not end within 0.05 s.');
+    expect(String(summary)).toContain('  hangs and 1 more  1  The task did not end within 0.05 s.');
   });
 
   it('a task without a return gives null', async () => {
@@ -335,7 +335,7 @@ describe('evaluate, where something goes wrong', () => {
       );
       const summary = await evals.run({ client });
       expect(summary).toMatchObject({ status: 'completed', traces: { sent: 0, missing: 3 } });
-      expect(summary.problems).toEqual(['3 traces are missing: access_denied of the test']);
+      expect(summary.problems).toEqual(['Missing 3 traces: access_denied of the test']);
       expect((await evals.results(summary.experimentId)).map((one) => one.trace_id)).toEqual([
         null,
         null,
@@ -368,7 +368,7 @@ describe('evaluate, where something goes wrong', () => {
         const { traces, experimentId, problems } = await evals.run({ client });
         expect([traces, problems]).toEqual([
           { sent: 0, missing: 3 },
-          ['3 traces are missing: they have not arrived'],
+          ['Missing 3 traces: they have not arrived'],
         ]);
         expect((await evals.results(experimentId)).map((one) => one.trace_id!.slice(0, 7))).toEqual([
           'abcdef0',

@@ -125,10 +125,18 @@ describe('evaluate with scorers of the service', () => {
 
   it.each([
     ['does not exist', 'unknown', 'name:unknown does not exist'],
-    ['people score by', 'people', 'people give the scores of people, so it cannot be run'],
+    ['people score by', 'people', 'Scorers of kind human cannot be run'],
   ])('rejects a scorer that %s before it calls the task', async (_, name, message) => {
     const task = jest.fn();
     await expect(evals.run({ scorers: [hosted(name)], task })).rejects.toThrow(message);
     expect(task).not.toHaveBeenCalled();
+  });
+
+  it('rejects a hosted scorer with the name of a local one, because its scores would hide the others', async () => {
+    const { scorer_id } = await evals.client.api.getScorer({ scorer_id: 'name:judged' });
+    for (const scorer of ['judged', scorer_id])
+      await expect(
+        evals.run({ scorers: [{ name: 'judged', score: () => 1 }, hosted(scorer)] }),
+      ).rejects.toThrow('Two scorers have the name judged');
   });
 });

@@ -38,7 +38,7 @@ describe('evaluate, when it is started again', () => {
       status: 'incomplete',
       cases: { total: 6, done: 3, pending: 3, called: 3 },
     });
-    expect(first.problems).toEqual(['The run ended early: Error: Ctrl-C. Start it again to continue.']);
+    expect(first.problems).toEqual(['The run ended early: Error: Ctrl-C. Start the run again to continue.']);
     expect(await evals.results(first.experimentId)).toHaveLength(3);
 
     const second = await evals.run(options);
@@ -70,7 +70,7 @@ describe('evaluate, when it is started again', () => {
     await evals.run({ ...options, signal: stop.signal, scorers: [late] });
     const second = await evals.run({ ...options, scorers: [late] });
     expect(second.scores['late']).toMatchObject({ mean: 1, count: 2 });
-    expect(second.problems.join()).toContain('Took over 1 finished calls of an earlier process.');
+    expect(second.problems.join()).toContain('Took over 1 finished call of an earlier process.');
     expect(calls).toEqual([0, 1]);
   });
 
@@ -429,7 +429,7 @@ describe('evaluate, when it is started again', () => {
     await evals.client.api.updateExperiment({ experiment_id, body: { experiment_status: 'failed' } });
     const second = await evals.run(options);
     expect(second).toMatchObject({ status: 'completed', resumed: false, cases: { called: 3 } });
-    expect(second.problems).toEqual(['3 finished calls were dropped: they belong to another experiment.']);
+    expect(second.problems).toEqual(['Dropped 3 finished calls of another experiment.']);
   });
 
   const file = (text: string): string => {

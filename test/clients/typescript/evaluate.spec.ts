@@ -137,7 +137,7 @@ describe('evaluate', () => {
     ['a part of a name', { timeout: 3 }, 'evaluate has no option timeout (did you mean timeoutMs?)'],
     ['an unknown option', { verbosity: 1 }, 'evaluate has no option verbosity.'],
     ['a time that is a text', { timeoutMs: '5' }, 'timeoutMs must be a positive number of milliseconds.'],
-    ['no time', { scorerTimeoutMs: 0 }, 'scorerTimeoutMs must be a positive number'],
+    ['a time of 0', { scorerTimeoutMs: 0 }, 'scorerTimeoutMs must be a positive number'],
     ['half a trial', { trials: 1.5 }, 'trials must be a whole number of at least 1.'],
     ['scorers that are no list', { scorers: exact }, 'scorers must be a list.'],
     ['a config that is no JSON', { config: { n: 1n } }, 'config has a BigInt in its member "n".'],
@@ -296,6 +296,25 @@ describe('evaluate', () => {
     expect(wrong).toEqual(scorers.length > 0 ? [expected] : []);
     const text = String(summary);
     expect(text.includes('  c1  exact 0  1 -> "wrong", expected 1')).toBe(scorers.length > 0);
+  });
+
+  it('shows the inputs of failed cases, because ids may be hashes', async () => {
+    const summary = await evals.run({
+      data: [{ input: { question: 'Why?\nAnd how?' } }],
+      task: () => Promise.reject(new Error('no answer')),
+    });
+    expect(summary.failures).toEqual([
+      {
+        caseId: expect.any(String),
+        input: { question: 'Why?\nAnd how?' },
+        error: 'Error: no answer',
+        count: 1,
+      },
+    ]);
+    expect(String(summary)).toContain(
+      `${summary.failures[0]!.caseId}  {"question":"Why?\\nAnd how?"}  Error: no answer\n`,
+    );
+    expect(String(summary)).toContain('\n1 case: 0 done, 1 failed');
   });
 
   it.each<[string, Partial<EvaluateOptions>, string]>([

@@ -8,6 +8,8 @@ const CHECK = { kind: 'min_mean', scorer: 'exact', bound: 0.9, status: 'failed',
 const summaryOf = (members: object): object => ({
   status: 'failed',
   experimentId: 'exp_1',
+  cases: { total: 4, done: 4, failed: 0, pending: 0, called: 4 },
+  failures: [],
   scores: { exact: { mean: 0.5, count: 4 } },
   gate: { checks: [CHECK, { ...CHECK, kind: 'min_count', status: 'passed', reason: 'There are 4.' }] },
   regressions: [
@@ -73,6 +75,35 @@ describe('toHaveMean', () => {
     expect(message).toContain('The mean of exact is 0.5 (4 results); expected at least 0.9.');
     expect(message).toContain('q7');
     expect(message).not.toContain('q9');
+  });
+
+  it.each([
+    ['failed cases', { failed: 9, pending: 0 }, {}, 'of 10 cases, 9 failed and 0 are pending.'],
+    ['cases without a result', { failed: 0, pending: 2 }, {}, 'of 10 cases, 0 failed and 2 are pending.'],
+    [
+      'an incomplete run',
+      { failed: 0, pending: 0 },
+      { status: 'incomplete', problems: ['judged: 2 results without a score.'] },
+      'judged: 2 results without a score.',
+    ],
+  ])('fails for %s, which the mean leaves out', (_title, counts, members, message) => {
+    const summary = summaryOf({
+      cases: { total: 10, ...counts },
+      scores: { exact: { mean: 1, count: 1 } },
+      failures: [{ caseId: 'q3', input: 'x', error: 'Error: no key' }],
+      ...members,
+    });
+    const failure = failureOf(() => expect(summary).toHaveMean('exact', { atLeast: 0.9 }));
+    expect(failure).toContain(message);
+    expect(failure).toContain('q3: Error: no key');
+  });
+
+  it('names the failed cases if none has a score', () => {
+    const failures = [{ caseId: 'q3', input: 'x', error: 'Error: no key' }];
+    const summary = summaryOf({ cases: { total: 1, failed: 1, pending: 0 }, scores: {}, failures });
+    expect(failureOf(() => expect(summary).toHaveMean('exact', { atLeast: 0.9 }))).toContain(
+      'q3: Error: no key',
+    );
   });
 
   it('names the scorers that exist if this one has no scores', () => {

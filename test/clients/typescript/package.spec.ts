@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -28,6 +29,26 @@ describe('the package of the TypeScript client', () => {
     const loaded = [...loadedBy(`${DIST}/esm/index.js`)];
     expect(loaded.length).toBeGreaterThan(5);
     expect(loaded.filter((name) => !name.startsWith(DIST))).toEqual([]);
+  });
+
+  it('works without what only Node has, as in a browser', () => {
+    const script = `
+      const { log } = console;
+      delete globalThis.process;
+      const { Client } = await import('./${DIST}/esm/index.js');
+      const fetch = async (url, { headers }) => Response.json({ url, agent: headers['user-agent'] ?? null });
+      const client = new Client({ url: 'https://registry.example', apiKey: 'key', fetch });
+      log(JSON.stringify(await client.api.getMe()));
+      log(await client.skills.push('skill').catch((error) => error.message));
+      try { new Client() } catch (error) { log(error.name) }`;
+    const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    });
+    expect(printed.trim().split('\n')).toEqual([
+      '{"url":"https://registry.example/registry/v1/me","agent":null}',
+      'Files can be read and written only in Node, Deno and Bun.',
+      'ConfigurationError',
+    ]);
   });
 
   it('has no dependencies', () => {

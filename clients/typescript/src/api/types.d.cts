@@ -41,7 +41,6 @@ export type Erasure = {
   counts: { [key: string]: number };
   erasure_id: string;
   subject: ErasureSubject;
-  /** Null for all workspaces or the organization, and once the workspace itself is erased. */
   workspace_id: string | null;
   /** Whether it only counts what it would erase. */
   dry_run: boolean;
@@ -118,7 +117,6 @@ export type CreateWorkspace = {
 export type Workspace = {
   generation: number;
   metadata: { [key: string]: unknown; };
-  /** Rules that mask the texts of telemetry, results and messages before they are stored. */
   masking: MaskingRule[];
   name: string;
   description: string | null;
@@ -309,13 +307,11 @@ export type CreateApp = {
   workspace_id?: string;
 };
 export type App = {
-  /** Incremented by every change and by every reconcile that ends differently from the previous one. */
   generation: number;
   /** The declarations, with specs as sent. */
   resources: Declaration[];
   resource_count: number;
   metadata: { [key: string]: unknown; };
-  /** The outcome of its last reconcile, or `pending` if its declarations have changed since. */
   sync_state: "pending" | "synced" | "failed";
   /** Null unless the last reconcile failed. */
   sync_error: AppSyncError | null;
@@ -563,7 +559,6 @@ export type TraceExistenceQuery = {
 export type TraceExistence = {
   /** The traces of the workspace that can be read. */
   found: string[];
-  /** The traces that have not arrived, that were deleted, and those of other workspaces. */
   missing: string[];
 };
 export type TelemetryTraceStatsQuery = {
@@ -711,24 +706,19 @@ export type TranscriptItem = {
   output_tokens: number | null;
   /** Cost of the model call that answered, in US dollars. */
   cost_usd: number | null;
-  /** `user`, `assistant`, `system` or another role that the agent sends; `assistant` for a tool call. */
   role: string;
   /** The called tool. */
   tool_name: string | null;
   /** Identifies the call, as the model or the agent names it. */
   tool_call_id: string | null;
-  /** Why the model call or the tool call failed; empty for a failure without a message, null without a failure. */
   error: string | null;
-  /** When the message was sent or the model answered; for a tool call, when it started. */
   at: string;
   trace_id: string;
   /** The model call that received or answered the message, or the span of the tool. */
   span_id: string | null;
   /** The model that answered. */
   model: string | null;
-  /** On the last item of a trace: the trace's newest 100 current scores, newest first. */
   scores: TraceScore[];
-  /** Whether content of the trace is missing: of a span over 4 MiB, or of spans after the first 5,000. */
   is_truncated: boolean;
 };
 export type ExportLogsResponse = {
@@ -746,7 +736,6 @@ export type LogRecord = {
   severity: "unspecified" | "trace" | "trace2" | "trace3" | "trace4" | "debug" | "debug2" | "debug3" | "debug4" | "info" | "info2" | "info3" | "info4" | "warn" | "warn2" | "warn3" | "warn4" | "error" | "error2" | "error3" | "error4" | "fatal" | "fatal2" | "fatal3" | "fatal4";
   /** The body as sent; null if the record has none. */
   body: unknown;
-  /** The time that lists are sorted by: `occurred_at`, else `observed_at`, else the time of arrival. */
   logged_at: string;
   /** When the event happened; null if the sender sent no time. */
   occurred_at: string | null;
@@ -774,7 +763,6 @@ export type MetricPoint = {
   type: "gauge" | "sum" | "histogram" | "exponential_histogram" | "summary";
   /** Null for gauges and summaries. */
   temporality: "unspecified" | "delta" | "cumulative" | null;
-  /** A number for a gauge or a sum; for other types, an object with members named as in OpenTelemetry: `count`, `sum`, `min`, `max`, `bucket_counts`, `explicit_bounds`, `scale`, `zero_count`, `zero_threshold`, `positive`, `negative`, `quantiles`. */
   value: unknown;
   exemplars: Exemplar[];
   /** Metadata of the metric. */
@@ -785,7 +773,6 @@ export type MetricPoint = {
   unit: string | null;
   /** Null for types other than sum. */
   is_monotonic: boolean | null;
-  /** The time that lists are sorted by: when the point was measured, else when it arrived. */
   measured_at: string;
   /** Start of the measured period; null if the sender sent none. */
   started_at: string | null;
@@ -1455,10 +1442,6 @@ export type CreateGatewayKey = {
   expires_at?: string | null;
   workspace_id?: string;
 };
-export type NewGatewayKey = GatewayKey & {
-  /** Send it as `Authorization: Bearer rsk_…`, or use it as the API key of an OpenAI or Anthropic client. */
-  key: string;
-};
 export type GatewayKey = {
   generation: number;
   /** The models that the key may call and see. */
@@ -1639,7 +1622,6 @@ export type DatasetVersion = {
   /** Null if row numbers are the case ids. */
   case_id_column: string | null;
   mapping: DatasetVersionMapping;
-  /** Columns whose cells are complete values: text for `input` and `expected`, a JSON object for `metadata`. */
   value_columns: string[];
   created_at: string;
   updated_at: string;
@@ -1655,11 +1637,9 @@ export type DatasetVersionPreview = {
 };
 export type DatasetCase = {
   case_id: string;
-  /** The cell of the column as a string if it is in `value_columns`, else an object that maps columns to cells. */
   input: unknown;
   /** Like `input`, for the columns of `expected`. */
   expected: unknown;
-  /** Maps columns to cells, with the members of the JSON object in a column of `value_columns`. */
   metadata: { [key: string]: unknown; };
   tags: string[];
 };
@@ -1678,7 +1658,6 @@ export type RecordImport = {
   updated_count: number;
   /** Existing records that already had the imported content. */
   unchanged_count: number;
-  /** Records that were skipped because another record that is not archived has their `external_id`. */
   skipped_count: number;
 };
 export type CreateRecord = {
@@ -1793,15 +1772,11 @@ export type Experiment = {
   experiment_status: "running" | "completed" | "failed";
   /** The part of the dataset that backs the experiment; null for all of it. */
   dataset_filter: DatasetFilter | null;
-  /** Number of cases of the dataset that the experiment covers; null without a dataset. */
   expected_case_count: number | null;
   /** How often each case is run. */
   trials: number;
-  /** Number of results that complete the experiment: `expected_case_count` times `trials`. */
   expected_result_count: number | null;
-  /** Mean and count of the current scores of all results, by scorer name (the first 1,000), with those that were given after the experiment was finalized. */
   current_scores?: { [key: string]: ScoreSummary };
-  /** Number of the results' current scores that were given after the experiment was finalized. */
   late_count?: number;
   error: unknown;
   metadata: { [key: string]: unknown; };
@@ -1900,7 +1875,6 @@ export type ExperimentCase = {
   input: unknown;
   expected: unknown;
   metadata: { [key: string]: unknown; };
-  /** `pending` if the case has fewer results than the experiment has `trials`; else `failed` if at least one has an `error`, or `done`. */
   state: "pending" | "failed" | "done";
   /** The results of the case, oldest first. */
   result_ids: string[];
@@ -1908,21 +1882,18 @@ export type ExperimentCase = {
   missing_trials: number[];
   /** The trials whose result has an `error`. */
   failed_trials: number[];
-  /** The `external_id` of the record, else its id; for a CSV version, the case id of the row. */
   case_id: string;
   /** Null for a CSV version. */
   dataset_record_id: string | null;
   tags: string[];
 };
 export type Comparison = {
-  /** Number of scorers found in either experiment (in at most 10,000 versions of each). */
   scorer_count: number;
   candidate: ComparedExperiment;
   baseline: ComparedExperiment;
   /** Whether either experiment has more results than are compared. */
   is_truncated: boolean;
   totals: ComparisonTotals;
-  /** The compared scorers, at most 100, sorted by name; those in both experiments take precedence, then those with the most scores. */
   scorers: ScorerComparison[] | null;
   /** Duration, tokens and cost. */
   measures: ComparedMeasures | null;
@@ -1935,7 +1906,6 @@ export type Agreement = {
   reference_scorer_version: number | null;
   /** Number of units of which both scored the same target. */
   units: number;
-  /** Number of units on which no category has more than half of the people, which the confusion and the next four measures leave out. 0 without categories. */
   tie_count: number;
   /** Number of people, including those that `people` omits. */
   people_count: number;
@@ -1944,7 +1914,6 @@ export type Agreement = {
   experiment_id: string | null;
   /** Whether older scores may exist that were not read. */
   is_truncated: boolean;
-  /** Null, like the next four measures, if there are no categories: neither labels nor at most 20 distinct scores. */
   confusion: Confusion | null;
   /** Share of units on which both agree. */
   observed_agreement: Measure | null;
@@ -1987,7 +1956,6 @@ export type GateResult = {
   baseline_experiment_id: string | null;
   /** Whether an experiment has more than 10,000 results. */
   is_truncated: boolean;
-  /** Coverage of the experiment by its results and current scores, for the scorers that the rules name. */
   coverage: Coverage;
   /** Coverage of the baseline. */
   baseline_coverage: Coverage | null;
@@ -2162,7 +2130,6 @@ export type CaseTrials = {
   n: number;
   /** Number of trials without an error whose score is at least the threshold. */
   passed: number;
-  /** The `external_id` of the record, else its id; without a record, the `trial_group`, else the `case_id` of the result. */
   case_id: string;
   /** Mean of the scores; null without scores. */
   mean: number | null;
@@ -2377,7 +2344,6 @@ export type ScoreBatch = {
   failure_code: FailureCode;
   /** Always null, because it cannot be archived. */
   archived_at: null;
-  /** `queued` until its first run starts, then `running`, then `succeeded` or `failed`. */
   batch_status: "queued" | "running" | "succeeded" | "failed";
   /** Number of runs started so far, each over up to 100 targets. */
   run_count: number;
@@ -2433,13 +2399,10 @@ export type ScoringRule = {
   quiet_seconds: number;
   /** How the limit is spent over the day. */
   pace: "even" | "greedy";
-  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. */
   spent_today_usd: number;
   /** Number of traces or sessions in the runs that the rule started today (UTC). */
   sent_count: number;
-  /** Number of traces or sessions that matched the filters and were sampled today (UTC), but not sent: because of `max_cost_usd_per_day`, or because they were already scored or in a run. */
   skipped_count: number;
-  /** Number of sent traces or sessions that were scored without an error, in runs that have ended. */
   scored_count: number;
   /** Number of traces or sessions processed. */
   seen_count: number;
@@ -2452,7 +2415,6 @@ export type ScoringRule = {
   workspace_id: string;
   filters: RuleFilter[];
   enabled: boolean;
-  /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
   max_cost_usd_per_day: number | null;
   /** When the rule was created, or last enabled or restored. */
   enabled_at: string;
@@ -2463,7 +2425,6 @@ export type ScoringRule = {
   last_score_run_id: string | null;
   /** Why the rule is blocked; null if it is not blocked. */
   last_error: string | null;
-  /** End of the current pause, after the rule reached `max_cost_usd_per_day`; null if the rule is not paused. */
   paused_until: string | null;
   /** When the rule was last paused; null before the first pause. */
   last_paused_at: string | null;
@@ -2513,7 +2474,6 @@ export type Score = {
   /** Null if the score names no scorer, or its version is unknown. */
   scorer_version: number | null;
   scorer_kind: "code" | "llm_judge" | "human" | null;
-  /** Who gave the score: `client` (computed by a client, and uploaded with a result or alone), `hosted` (a run of the service), `human` (a person, with a human scorer) or `end_user` (feedback from an application's user). */
   source: "client" | "hosted" | "human" | "end_user";
   /** The scored target. */
   target_kind: "trace" | "session" | "result";
@@ -2547,15 +2507,12 @@ export type Score = {
   score_run_id: string | null;
   /** For a score by a judge: its model, as the provider answered it. */
   model: string | null;
-  /** For a score by a judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. */
   judge_digest: string | null;
-  /** Whether a hosted scorer saw only a part of a transcript, because the trace or session was too large. */
   is_truncated: boolean;
   /** The earlier score that this one supersedes. */
   supersedes_score_id: string | null;
   /** The score that supersedes this one. */
   superseded_by_score_id: string | null;
-  /** When it was superseded, or the scored result was replaced; null if neither has happened. */
   superseded_at: string | null;
   created_at: string;
   /** When it was superseded, else when it was created. */
@@ -2682,7 +2639,6 @@ export type ClaimItem = {
   workspace_id?: string;
 };
 export type ClaimResponse = {
-  /** Why there is no item: `completed` (all items are completed), `done` (the person has scored or skipped all remaining items) or `claimed` (other people have claimed the remaining items; retry at `retry_at`). */
   reason: "completed" | "done" | "claimed" | null;
   /** Null if there is nothing to do for this person now. */
   item: ClaimedItem | null;
@@ -2888,9 +2844,7 @@ export type UpgradeChange = {
   kind: Kind;
   /** `removed` means that the new release lacks the component. */
   change: "created" | "updated" | "unchanged" | "removed";
-  /** The version of the copy that the upgrade replaced, if the copy had been changed since it was installed; null otherwise. */
   replaced_version_ordinal: number | null;
-  /** The key of the component in the new package, or in the earlier package if it was removed. */
   key: string;
   /** The id of the copy. */
   artifact_id: string;
@@ -2922,7 +2876,6 @@ export type McpError = {
 export type ProtectedResource = {
   /** The URL of the MCP endpoint. */
   resource: string;
-  /** The issuers whose tokens the service accepts: this service, then the issuers that the operator trusts. */
   authorization_servers: string[];
   bearer_methods_supported: string[];
   resource_name: string;
@@ -2940,7 +2893,6 @@ export type KeyAllow = {
   apis: string[] | null;
   /** As `<server>/<tool>`. */
   tools: string[] | null;
-  /** Only the tools that this agent declares are allowed; with `tools`, only those in both. */
   agent_id: string | null;
 };
 export type MePrincipal = {
@@ -2965,18 +2917,15 @@ export type MeCredential = {
 };
 export type ErasureSubject = {
   kind: "end_user" | "session" | "workspace" | "org" | "dataset" | "experiment" | "traces";
-  /** HMAC-SHA-256 of the id with a key of the installation, in hexadecimal; random for `traces`. */
   id_hash: string;
 };
 export type Roles = ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
 /** Replaces the current roles. */
 export type RolesOfPatchServiceAccount = ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[] | null;
 export type MaskingRule = {
-  /** A kind of values that the service knows: e-mail addresses, phone numbers, card numbers, or secrets such as API keys. */
   builtin?: "email" | "phone" | "card" | "api_key" | null;
   /** Names of members or attributes, such as `input` or `gen_ai.input.messages`. */
   fields?: string[] | null;
-  /** A regular expression without lookaround and backreferences, so that matching takes linear time. */
   pattern?: string | null;
   /** Replaces each match, taken literally. */
   replacement?: string | null;
@@ -2994,13 +2943,11 @@ export type Retention = {
   sessions_days?: number | null;
 };
 export type KeyAllowBody = {
-  /** `read` (GET, and POSTs that search), `telemetry` (send traces, logs and metrics), `models` (call models), `apis` (call registered APIs), `tools` (run tools of MCP servers) or `scores` (record scores). */
   areas?: ("read" | "telemetry" | "models" | "apis" | "tools" | "scores")[] | null;
   /** Models in the account's workspaces, by name or id. */
   models?: string[] | null;
   /** Registered APIs in the account's workspaces, by name or id. */
   apis?: string[] | null;
-  /** Tools of MCP servers in the account's workspaces, as `<server>/<tool>`, with the name or id of the server. */
   tools?: string[] | null;
   /** An agent in the account's workspaces. */
   agent_id?: string | null;
@@ -3010,7 +2957,6 @@ export type Declaration = {
   kind: "file" | "api" | "mcp_server" | "skill" | "agent";
   /** Unique among the app's resources of the kind. */
   name: string;
-  /** The members of the request body that creates such a resource, without `workspace_id`, `name` and secrets. */
   spec: { [key: string]: unknown; };
 };
 export type AppSyncError = {
@@ -3023,7 +2969,6 @@ export type AppSyncError = {
 };
 export type PlannedResource = {
   kind: "file" | "api" | "mcp_server" | "skill" | "agent";
-  /** For a new resource, the members of its declaration; for an existing one, the members that differ. */
   changes: PlannedChange[];
   /** The name in the declaration. */
   name: string;
@@ -3050,7 +2995,6 @@ export type PatchApiAuth = {
   type?: "none" | "bearer" | "header" | "basic" | "query";
   /** A new secret; if absent, the current secret stays. */
   value?: string | null;
-  /** The name of the header (type `header`) or query parameter (type `query`) that carries `value`. */
   name?: string | null;
 };
 export type ApiAuthView = {
@@ -3086,7 +3030,6 @@ export type SearchItem = {
   /** Higher is better, and comparable only within one response. */
   score: number;
   ranks: SearchRanks;
-  /** A passage of the name, description or text as HTML, with matching words in `<mark>` and everything else escaped. */
   highlight: string | null;
 };
 export type PageMeta = {
@@ -3244,7 +3187,6 @@ export type SkillFileInput = {
   content: string;
 };
 export type SkillIndexEntry = {
-  /** `skill-md` for a skill that has only `SKILL.md`; `archive` for a zip archive with `SKILL.md` at its root. */
   type: "skill-md" | "archive";
   /** Relative to the URL of the index. */
   url: string;
@@ -3334,7 +3276,6 @@ export type ServerAuthView = {
 };
 export type ImportServerAuth = {
   type?: "none" | "bearer" | "header" | "oauth";
-  /** The token or key to send in the header of the remote, or the whole value of the header if the remote declares no template. */
   value?: string | null;
   /** The client secret for the type `oauth`. */
   client_secret?: string | null;
@@ -3371,19 +3312,14 @@ export type ComparedToolVersion = {
   digest: string;
   created_at: string;
 };
-export type ReviewedToolVersion = ComparedToolVersion & {
-  /** Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not visible; emojis contain some of them too. */
-  hidden_characters: HiddenCharacters[];
-};
+export type ReviewedToolVersion = ComparedToolVersion & { hidden_characters: HiddenCharacters[]; };
 export type ToolChange = {
-  /** `text` has `before`, `after` and `diff`; `json` has `changes` and `is_truncated`. */
   kind: "text" | "json";
   before?: string | null;
   after?: string | null;
   member: string;
   /** The lines of a unified diff. */
   diff?: string[];
-  /** At most 1,000 changes, with 1,048,576 characters of pointers and values together. */
   changes?: ToolJsonChange[];
   /** Whether there are more changes. */
   is_truncated?: boolean;
@@ -3395,7 +3331,6 @@ export type RegistryPageMeta = {
 };
 export type RegistryServer = {
   $schema: string;
-  /** The reversed host name of the service and the id of the server, such as `com.example.registry/mcps_…`. */
   name: string;
   title: string;
   /** The description, cut to 100 characters with `…`. */
@@ -3454,7 +3389,6 @@ export type ModelUsageTotal = {
   failed_attempts: number;
   /** Calls without a known price, which `cost_usd` does not include. */
   unpriced_count: number;
-  /** Calls whose tokens are estimated, at least in part, because the provider did not report them. */
   estimated_count: number;
   input_tokens: number;
   output_tokens: number;
@@ -3551,12 +3485,10 @@ export type DatasetSnapshot = {
   dataset_version: number | null;
   /** Number of cases: records, or rows of the CSV version. */
   record_count: number;
-  /** Present if the dataset or the CSV version was deleted, or a record that was in the dataset when the experiment was created. */
   erased?: true;
   /** The records at the time the experiment was created, empty for a CSV version. */
   records?: SnapshotRecord[];
   dataset_id: string;
-  /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256: string;
 };
 export type ScoreRange = {
@@ -3570,7 +3502,6 @@ export type ComparedExperiment = {
   experiment_status: "running" | "completed" | "failed";
   /** The pinned CSV version; null if the cases are records. */
   dataset_version: number | null;
-  /** Number of results compared: at most the first 10,000 in order of arrival, as in the summary. */
   result_count: number;
   /** Number of these results with an error. */
   error_count: number;
@@ -3591,7 +3522,6 @@ export type ComparisonTotals = {
   cases: number;
   /** Cases of both experiments that have not changed. */
   cases_shared: number;
-  /** Cases of both experiments whose `input` or `expected` is known on both sides and differs. */
   changed_case_count: number;
   /** Those of `cases_shared` with a result whose content was erased on either side. */
   erased_count: number;
@@ -3609,16 +3539,13 @@ export type ScorerComparison = {
   unchanged: number;
   /** Number of cases whose score is null or absent on either side. */
   missing: number;
-  /** Number of cases with scores on both sides that different judges gave (`judge_digest`). */
   judge_changed_count: number;
   /** Number of cases that have changed, as in `totals`. */
   changed_case_count: number;
-  /** `improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. */
   verdict: "improved" | "regressed" | "inconclusive" | "not_comparable";
   scorer: string;
   candidate: ComparedMean;
   baseline: ComparedMean;
-  /** Mean of candidate - baseline over the cases with scores on both sides; null without such cases. */
   difference: number | null;
   confidence_interval: Interval | null;
   /** Why the scores are not comparable; null if they are. */
@@ -3643,16 +3570,13 @@ export type Confusion = {
   /** Whether the categories are labels or scores. */
   basis: "label" | "score";
   categories: (string | number)[];
-  /** The score of each category: the category itself, or the score of the choice with this label; weighted kappa takes its distances from these. */
   category_scores: number[] | null;
-  /** Counts of units, with a row per category of the scorer and a column per category of the reference. */
   counts: (number[])[];
   units: number;
 };
 export type Measure = {
   /** Number of units measured. */
   units: number;
-  /** Null if the measure is undefined, for example kappa and alpha without any variation. */
   value: number | null;
   /** 95% confidence interval, by bootstrap over units (BCa). */
   confidence_interval: Interval | null;
@@ -3669,7 +3593,6 @@ export type PersonAgreement = {
 export type GateRule = {
   /** Minimum number of cases with a score that is not null. */
   min_count?: number | null;
-  /** Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those with a result) that have a score or a deliberate null in each trial; checks that compare with a baseline require the same share of the baseline. */
   min_coverage?: number | null;
   /** Maximum number of cases that are worse than in the baseline. */
   max_regressed_cases?: number | null;
@@ -3677,25 +3600,19 @@ export type GateRule = {
   scorer?: string | null;
   /** Minimum mean of the scores over the cases, each with the mean of its trials. */
   min_mean?: number | null;
-  /** How far the mean may drop below the baseline, over the cases with scores on both sides. */
   max_regression?: number | null;
   /** How far any single case may drop below the baseline. */
   max_case_regression?: number | null;
-  /** Minimum probability that at least one of `k` trials passes (pass@k), as the mean over the cases with `k` trials. */
   min_pass_at_k?: PassBound | null;
-  /** Minimum probability that all of `k` trials pass (pass^k), as the mean over the cases with `k` trials. */
   min_pass_hat_k?: PassBound | null;
-  /** Maximum share of the expected cases that ended in an error, each with the share of its trials. */
   max_error_rate?: number | null;
   /** Maximum 95th percentile of the cases' `duration_ms`. */
   max_p95_duration_ms?: number | null;
   /** Maximum mean cost of a case, by the traces of its results. */
   max_mean_cost_usd?: number | null;
-  /** Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean`, `max_regression`, `min_pass_at_k` and `min_pass_hat_k`. */
   confident?: boolean | null;
 };
 export type Coverage = {
-  /** Number of cases in the dataset's snapshot or the pinned CSV version; null without a dataset. */
   expected_case_count: number | null;
   result_count: number;
   /** Number of results with an error. */
@@ -3708,7 +3625,6 @@ export type GateCheck = {
   rule: number;
   kind: "min_mean" | "max_regression" | "min_count" | "min_coverage" | "max_regressed_cases" | "max_case_regression" | "min_pass_at_k" | "min_pass_hat_k" | "max_error_rate" | "max_p95_duration_ms" | "max_mean_cost_usd";
   unit: "cases";
-  /** `skipped` if the check needs a baseline and there is none, or the experiment is itself the promoted baseline. */
   status: "passed" | "failed" | "skipped";
   /** The version of the scorer whose scores count. */
   scorer_version: number | null;
@@ -3716,15 +3632,10 @@ export type GateCheck = {
   current_scorer_version: number | null;
   /** The version that scored the baseline. */
   baseline_scorer_version: number | null;
-  /** Number of cases that different judges scored, which are left out. 0 if the check does not use the baseline. */
   judge_changed_count: number;
-  /** Number of cases whose `input` or `expected` differs, which are left out. 0 if the check does not use the baseline. */
   changed_case_count: number;
-  /** Number of compared cases with a result whose content was erased. 0 if the check does not use the baseline. */
   erased_count: number;
-  /** Number of the experiment's scores by this scorer that came after it was finalized. */
   late_count: number;
-  /** Number of the baseline's scores that came after it was finalized. 0 if the check does not use the baseline. */
   baseline_late_count: number;
   /** Null if the check is not about scores. */
   scorer: string | null;
@@ -3732,7 +3643,6 @@ export type GateCheck = {
   reason: string;
   /** Whether the check compares the lower end of the interval with the bound. */
   confident: boolean;
-  /** The value compared with the bound: for `max_regression`, candidate - baseline; for `max_case_regression`, this difference in the worst case. */
   actual: number | null;
   /** The lowest `actual` that passes, 0 or less for regressions. */
   bound: number;
@@ -3813,7 +3723,6 @@ export type TraceCoverage = {
   results: number;
   /** Results that reference a trace. */
   with_trace: number;
-  /** Distinct traces that results reference and that have arrived, whether or not they match the filters. */
   traces_found: number;
 };
 export type PassSummary = {
@@ -3824,7 +3733,6 @@ export type PassSummary = {
   pass_hat_k_interval: Interval | null;
   /** Number of cases in the estimates. */
   case_count: number;
-  /** Number of cases that are left out because they have fewer trials, including expected cases without any result. */
   left_out_count: number;
   /** The version of the scorer whose scores count. */
   scorer_version: number | null;
@@ -3833,7 +3741,6 @@ export type PassSummary = {
   pass_at_k: number | null;
   /** Probability that all of `k` trials pass, as the mean over the cases. */
   pass_hat_k: number | null;
-  /** Why there are no estimates although cases have enough trials: the scores have no single scale. */
   reason: string | null;
   /** Whether the experiment has more than 10,000 results. */
   is_truncated: boolean;
@@ -3852,14 +3759,12 @@ export type ScriptDefinition = {
 /** A scorer of kind `code` that uses checks instead of a `source`. */
 export type ChecksDefinition = {
   checks: (EqualsCheck | ContainsCheck | RegexCheck | JsonSchemaCheck | LevenshteinCheck | NumericRangeCheck | ToolCalledCheck | ToolOrderCheck | MaxStepsCheck | MaxDurationCheck | MaxCostCheck)[];
-  /** How the checks are combined into one score: `all` (1 if all passed, else 0), `any` (1 if at least one passed, else 0) or `mean` (the share that passed) (default: `all`). */
   aggregate?: "all" | "any" | "mean";
 };
 /** A scorer of kind `llm_judge`: a question to a language model. */
 export type LlmDefinition = {
   /** Default: `llm`. */
   backend?: "llm" | null;
-  /** A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535); unknown variables are rejected. */
   prompt: string;
   output: OutputOfHumanDefinition;
   model?: string | null;
@@ -3883,7 +3788,6 @@ export type HumanDefinition = {
   /** Instructions for the people who score. */
   rubric: string;
   output: OutputOfHumanDefinition;
-  /** The number of people who must score a result before their scores are written to it (default: `1`). */
   min_annotations?: number | null;
 };
 export type StarterExample = {
@@ -3899,7 +3803,6 @@ export type ScoringResult = {
   probabilities?: { [key: string]: number };
   answers?: { [key: string]: unknown; };
   elapsed_ms: number;
-  /** In `preview`: what would be run, or the body of the request that would be sent to the judge. */
   preview_request?: unknown;
   trace_id?: string;
   session_id?: string;
@@ -3909,13 +3812,11 @@ export type ScoringResult = {
   case_id?: string;
   /** The label of the scorer, or the choice of a judge. */
   choice?: string;
-  /** Confidence of the judge, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
   confidence?: number;
   reasoning?: string;
   backend?: string;
   /** The model that answered, as its provider names it. */
   model?: string;
-  /** Identifies what judged: SHA-256, in hexadecimal, of the definition, the backend, and the provider's kind, base URL and model. */
   judge_digest?: string;
   /** True if the scorer could not be shown all of the target. */
   is_truncated?: boolean;
@@ -3996,7 +3897,6 @@ export type QueueScorerAgreement = {
   scorer_version: number;
   /** Number of items that at least two people have scored. */
   units: number;
-  /** Number of these items on which no answer has a majority of the people. 0 without categories. */
   tie_count: number;
   scorer_id: string;
   name: string;
@@ -4007,7 +3907,6 @@ export type QueueScorerAgreement = {
   krippendorffs_alpha_interval: Measure | null;
 };
 export type ClaimedItem = {
-  /** The input of the result or, for an item that is a trace, of the trace, as scorers see it. */
   input: unknown;
   output: unknown;
   /** Null unless the item is a result that has an expected value. */
@@ -4074,7 +3973,6 @@ export type PackageManifest = {
   actions: ("install" | "run" | "download" | "fork")[];
   /** The published resource. */
   root: ArtifactPin;
-  /** In the order of the package: each component after its dependencies, the root last. */
   components: PackageComponent[];
 };
 export type StorePolicy = {
@@ -4082,7 +3980,6 @@ export type StorePolicy = {
   generation: number;
   audience: StoreAudience;
   is_listed: boolean;
-  /** Whether the audience may acquire and download the item, as far as `actions` allow. */
   can_acquire: boolean;
 };
 export type AgentProfile = {
@@ -4125,7 +4022,6 @@ export type AcquiredCopy = {
   key: string;
   /** The publisher's resource. */
   source: ArtifactPin;
-  /** What the copy needed when it was installed or last changed by an upgrade, such as a secret, or null. */
   setup: string | null;
 };
 export type Kind = "agent" | "skill" | "mcp_server" | "file" | "dataset" | "scorer";
@@ -4208,7 +4104,6 @@ export type OauthServerAuth = {
   /** The secret, which the type `oauth` requires. */
   client_secret: string;
   header?: null;
-  /** The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`, also for its query. */
   token_url: string;
   /** The client id of the type `oauth`. */
   client_id: string;
@@ -4221,7 +4116,6 @@ export type HiddenCharacters = {
   member: string;
   /** The distinct characters, such as `U+200B`. */
   code_points: string[];
-  /** JSON pointers (RFC 6901) within the member to the first 20 strings and member names with hidden characters. */
   pointers: string[];
 };
 export type ToolJsonChange = {
@@ -4230,7 +4124,6 @@ export type ToolJsonChange = {
   before?: unknown;
   /** Absent for `remove`. */
   after?: unknown;
-  /** A JSON pointer (RFC 6901) within the member: in `from` for `remove`, in `to` otherwise. */
   pointer: string;
 };
 export type RegistryRepository = {
@@ -4240,7 +4133,6 @@ export type RegistryRepository = {
 export type RegistryRemote = {
   type: "streamable-http" | "sse";
   variables?: { [key: string]: RegistryInput };
-  /** The URL, with variables such as `{query}` in place of the parts of its query, which may contain keys. */
   url: string;
   headers?: RegistryHeader[];
 };
@@ -4286,13 +4178,11 @@ export type ComparedMean = {
   current_scorer_version: number | null;
   /** Number of cases with a score. */
   count: number;
-  /** Number of expected cases with a score; each trial of a case needs a score or a deliberate null. */
   scored_count: number;
   /** Number of expected cases with only deliberate nulls. */
   null_count: number;
   /** Number of scores that came after the experiment was finalized. */
   late_count: number;
-  /** Mean over the cases with a score, each with the mean of its trials; null without scores. */
   mean: number | null;
 };
 export type Interval = {
@@ -4305,7 +4195,6 @@ export type MeasureComparison = {
   cases: number;
   candidate: MeasureMean;
   baseline: MeasureMean;
-  /** Mean of candidate - baseline over the cases for which both sides are known; null without such cases, and if too many cases have changed. */
   difference: number | null;
   confidence_interval: Interval | null;
 };
@@ -4315,7 +4204,6 @@ export type ComparedCase = {
   /** The expected output of its first result. */
   expected: unknown;
   outcome: "improved" | "regressed" | "unchanged" | "missing" | "changed";
-  /** Candidate - baseline by scorer name, each side the mean of its trials; null if either side has no score. */
   differences: { [key: string]: number | null };
   /** Number of trials. */
   candidate_count: number;
@@ -4324,7 +4212,6 @@ export type ComparedCase = {
   case_id: string;
   dataset_record_id: string | null;
   trial_group: string | null;
-  /** The difference that sorts the case: candidate - baseline by `scorer`, or the mean over all scorers. */
   difference: number | null;
   /** The first 20 trials in order of arrival, or fewer if they are large. */
   candidate: ComparedResult[];
@@ -4465,7 +4352,6 @@ export type ToolOrderCheck = {
   negate?: boolean;
   /** In the order in which their spans start. */
   tools: string[];
-  /** `subsequence` allows other calls in between, `exact` allows no other call (default: `subsequence`). */
   mode?: "subsequence" | "exact";
 };
 /** Passes if the trace has at most `max` model calls and tool calls. */
@@ -4519,14 +4405,12 @@ export type SampleSpread = {
 export type ScoreStatsValues = {
   /** Number of scores that are not null. */
   count: number;
-  /** Number of scores without a number: a deliberate null, or only a label or a comment. */
   null_count: number;
   /** Null, like the members below, without scores. */
   mean: number | null;
   /** Share of the scores that are at least `pass_score`. */
   pass_rate: number | null;
   min: number | null;
-  /** Percentiles are exact: over all scores, with linear interpolation (Hyndman & Fan, definition 7). */
   p10: number | null;
   p25: number | null;
   p50: number | null;
@@ -4545,7 +4429,6 @@ export type ArtifactPin = {
   release_id?: string | null;
 };
 export type PackageComponent = {
-  /** The directory in the package and the digest of its files, such as `skills/pdf-forms@sha256:…`. */
   key: string;
   source: ArtifactPin;
   /** The first component that depends on this one. */
@@ -4591,7 +4474,6 @@ export type RegistrySource = {
 export type MeasureMean = {
   /** Number of these cases. */
   count: number;
-  /** Mean over the cases for which the measure is known, each with the mean of its trials; null without such cases. */
   mean: number | null;
 };
 export type ComparedResult = {
@@ -4601,7 +4483,6 @@ export type ComparedResult = {
   scores: { [key: string]: number | null };
   /** Label and comment by scorer name, for the scores that have one. */
   score_details: { [key: string]: ScoreReason };
-  /** Tokens of its trace; null if it names none, the trace has not arrived, or no span reports them. */
   input_tokens: number | null;
   output_tokens: number | null;
   trial_index: number | null;
@@ -6120,7 +6001,7 @@ export interface Operations {
   /** Create a gateway key. */
   createGatewayKey(request: {
     body: CreateGatewayKey;
-  }, options?: RequestOptions): ApiPromise<NewGatewayKey>;
+  }, options?: RequestOptions): ApiPromise<GatewayKey & { key: string; }>;
   /** List gateway keys, including revoked ones. */
   listGatewayKeys(request?: Paging & {
     /** The member to sort by, in ascending order. */

@@ -1,4 +1,4 @@
-import { titleOf } from '../evaluate/summary.js';
+import { snippet, titleOf } from '../evaluate/summary.js';
 import { EXIT } from './exit.js';
 import type { Evaluation } from './run.js';
 
@@ -96,14 +96,14 @@ function sectionOf(evaluation: Evaluation): string {
       ['Lowest scores:', ''],
       lowest.map(
         (one) =>
-          `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.score)}, ${code(brief(one.output))}`,
+          `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.score)}, ${code(snippet(one.output))}`,
       ),
     ),
     ...block(
       ['Failed cases:', ''],
       failures.map(
-        ({ caseId, count: all, error: reason }) =>
-          `- ${code(caseId)}${all > 1 ? ` and ${all - 1} more` : ''}: ${code(reason)}`,
+        ({ caseId, input, count: all, error: reason }) =>
+          `- ${code(caseId)} ${code(snippet(input))}${all > 1 ? ` and ${all - 1} more` : ''}: ${code(reason)}`,
       ),
     ),
     ...block(
@@ -112,8 +112,6 @@ function sectionOf(evaluation: Evaluation): string {
     ),
   ].join('\n');
 }
-
-const brief = (value: unknown): string => (JSON.stringify(value) ?? '').slice(0, 120);
 
 /** Returns lines with a heading, and nothing without lines. */
 const block = (heading: readonly string[], lines: readonly string[]): string[] =>
@@ -132,7 +130,7 @@ function checksOf({ summary, error }: Evaluation): Check[] {
       name: 'run',
       kind: 'incomplete',
       status: isIncomplete ? 'error' : 'passed',
-      reason: isIncomplete ? [progress, ...problems, 'Run it again to continue.'].join(' ') : progress,
+      reason: isIncomplete ? [progress, ...problems].join(' ') : progress,
     },
     ...(gate?.checks ?? []).map((check) => ({ ...check, name: titleOf(check) })),
   ];

@@ -30,6 +30,9 @@ export interface Evaluation {
 
 const RUN = Symbol.for('agent-registry.run');
 
+/** The status after a second Ctrl-C, which ends the process at once. */
+const INTERRUPTED = 130;
+
 /** Runs files with evaluations, one after the other, and reports their outcomes. @returns the worst exit status */
 export async function runFiles(files: readonly string[], options: RunOptions): Promise<ExitStatus> {
   const problem = problemWith(files, options);
@@ -37,18 +40,15 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     process.stderr.write(`${problem}\n`);
     return EXIT.usage;
   }
-  const session = new Session(options.overrides);
-  const statuses: ExitStatus[] = [];
+  const session = new Session(files, options);
   try {
-    for (const file of files) {
-      if (session.signal.aborted) statuses.push(EXIT.incomplete);
-      else statuses.push(await session.run(file));
-    }
+    const status = await session.run();
+    const text = report(session.evaluations, options);
+    await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+    return status;
   } finally {
     session.close();
   }
-  await report(session.evaluations, options);
-  return worstOf(statuses);
 }
 
 /** Returns what is wrong with the files, before anything runs. */
@@ -72,17 +72,18 @@ class Session {
   private readonly interruption = new AbortController();
   private readonly progress = new ProgressLine();
   private readonly pending = new Set<Promise<void>>();
+  private readonly statuses: ExitStatus[] = [];
+  /** The index of the file that runs, and of its first evaluation. */
+  private position = { file: 0, evaluation: 0 };
   private readonly onSignal = (): void => this.interrupt();
-  /** Keeps a file that ends the process early from passing. */
-  private readonly onExit = (): void => {
-    if (this.signal.aborted) return;
-    process.stderr.write('The process ended before the evaluations did.\n');
-    process.exitCode = EXIT.unexpected;
-  };
+  private readonly onExit = (code: number): void => this.exit(code);
 
-  constructor(overrides: RunOptions['overrides']) {
+  constructor(
+    private readonly files: readonly string[],
+    private readonly options: RunOptions,
+  ) {
     const run: EvalRun = {
-      options: { ...overrides, signal: this.signal },
+      options: { ...options.overrides, signal: this.signal },
       started: (name, summary) => this.add(name, summary),
       onProgress: (name, progress) => this.progress.show(name, progress),
     };
@@ -95,18 +96,27 @@ class Session {
   }
 
   close(): void {
-    this.progress.clear();
     process.off('SIGINT', this.onSignal).off('SIGTERM', this.onSignal).off('exit', this.onExit);
     delete (globalThis as { [RUN]?: EvalRun })[RUN];
   }
 
+  /** Runs all files, and returns the worst status. */
+  async run(): Promise<ExitStatus> {
+    for (const [index, file] of this.files.entries()) {
+      this.position = { file: index, evaluation: this.evaluations.length };
+      this.statuses.push(this.signal.aborted ? EXIT.incomplete : await this.runFile(file));
+    }
+    this.progress.clear();
+    process.off('exit', this.onExit);
+    return worstOf(this.statuses);
+  }
+
   /** Imports a file, and waits for all of its evaluations, also for those that it does not await. */
-  async run(file: string): Promise<ExitStatus> {
-    const first = this.evaluations.length;
+  private async runFile(file: string): Promise<ExitStatus> {
     let thrown: { error: unknown } | undefined;
     await importFile(path.resolve(file)).catch((error: unknown) => (thrown = { error }));
     while (this.pending.size > 0) await Promise.all(this.pending);
-    const own = this.evaluations.slice(first);
+    const own = this.evaluations.slice(this.position.evaluation);
     const statuses = own.map(({ status }) => status);
     if (thrown && !own.some(({ error }) => error === thrown?.error)) {
       this.say(thrown.error, file);
@@ -119,16 +129,38 @@ class Session {
   }
 
   private add(name: string, summary: Promise<EvalSummary>): void {
-    const ended = summary
-      .then(
-        (value) => this.evaluations.push({ name, status: EXIT_OF[value.status], summary: value }),
-        (error: unknown) => {
-          this.say(error, name);
-          this.evaluations.push({ name, status: this.statusOf(error), error });
-        },
-      )
-      .then(() => void this.pending.delete(ended));
+    // Both happen in one step, because a file that awaits the summary may end the process right after.
+    const end = (evaluation: Evaluation): void => {
+      this.evaluations.push(evaluation);
+      this.pending.delete(ended);
+    };
+    const ended: Promise<void> = summary.then(
+      (value) => end({ name, status: EXIT_OF[value.status], summary: value }),
+      (error: unknown) => {
+        this.say(error, name);
+        end({ name, status: this.statusOf(error), error });
+      },
+    );
     this.pending.add(ended);
+  }
+
+  /** Reports and sets the status if a file ends the process, so that it cannot pass before all evaluations have ended. */
+  private exit(code: number): void {
+    if (code === INTERRUPTED) return;
+    const { file, evaluation } = this.position;
+    const own = this.evaluations.slice(evaluation).map(({ status }) => status);
+    const isLast = file === this.files.length - 1;
+    const hasEnded = own.length > 0 && this.pending.size === 0 && (isLast || this.signal.aborted);
+    this.progress.clear();
+    if (hasEnded) process.stdout.write(report(this.evaluations, this.options));
+    if (this.signal.aborted) {
+      process.exitCode = EXIT.incomplete;
+    } else if (hasEnded) {
+      process.exitCode = worstOf([...this.statuses, ...own]) || (code === 0 ? EXIT.passed : EXIT.unexpected);
+    } else {
+      process.stderr.write('The process ended before the evaluations did.\n');
+      process.exitCode = EXIT.unexpected;
+    }
   }
 
   private statusOf(error: unknown): ExitStatus {
@@ -145,7 +177,7 @@ class Session {
   }
 
   private interrupt(): void {
-    if (this.signal.aborted) process.exit(130);
+    if (this.signal.aborted) process.exit(INTERRUPTED);
     this.progress.clear();
     process.stderr.write('Stopping. Finished results are uploaded; press Ctrl-C again to end at once.\n');
     this.interruption.abort(new DOMException('The run was interrupted.', 'AbortError'));
@@ -159,19 +191,18 @@ const EXIT_OF = {
   incomplete: EXIT.incomplete,
 } as const;
 
-async function report(evaluations: readonly Evaluation[], { reporter, output }: RunOptions): Promise<void> {
+/** Writes the reports that go to files. Returns the text for standard output. */
+function report(evaluations: readonly Evaluation[], { reporter, output }: RunOptions): string {
   const text = reporter === undefined ? '' : FORMATS[reporter](evaluations);
   if (output !== undefined) writeFileSync(output, text);
   const table = evaluations.flatMap(({ summary }) => (summary ? [`${summary.toString().trimEnd()}\n`] : []));
-  const printed = reporter !== undefined && output === undefined ? text : table.join('\n');
-  await new Promise<void>((resolve) => process.stdout.write(printed, () => resolve()));
   const stepSummary = process.env['GITHUB_STEP_SUMMARY'];
-  if (!stepSummary) return;
   try {
-    appendFileSync(stepSummary, toMarkdown(evaluations));
+    if (stepSummary) appendFileSync(stepSummary, toMarkdown(evaluations));
   } catch (error) {
     process.stderr.write(`GITHUB_STEP_SUMMARY cannot be written: ${(error as Error).message}\n`);
   }
+  return reporter !== undefined && output === undefined ? text : table.join('\n');
 }
 
 const FORMATS: Record<Reporter, (evaluations: readonly Evaluation[]) => string> = {

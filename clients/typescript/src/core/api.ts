@@ -35,9 +35,9 @@ function methodOf(operation: Operation, transport: Transport, workspaceId: strin
   const kind = { isOffset: flags.includes('o'), isBody: flags.includes('b'), hasTotal: flags.includes('t') };
   const isList = kind.isOffset || kind.isBody || flags.includes('c');
   return (request: Arguments = {}, options: RequestOptions = {}): ApiPromise<unknown> => {
-    const send = (given: Arguments): Promise<HttpResponse> =>
+    const send = async (given: Arguments): Promise<HttpResponse> =>
       transport.send(buildRequest(operation, given, options, options.workspaceId ?? workspaceId), options);
-    return isList ? new PageList(send, request, kind) : new Call(async () => send(request)).start();
+    return isList ? new PageList(send, request, kind) : new Call(() => send(request)).start();
   };
 }
 

@@ -49,7 +49,8 @@ export class Transport {
   constructor(private readonly options: TransportOptions) {}
 
   /** Sends a request until it succeeds or its retries are used up. */
-  async send(request: HttpRequest, call: RequestOptions = {}): Promise<HttpResponse> {
+  async send(given: HttpRequest, call: RequestOptions = {}): Promise<HttpResponse> {
+    const request = await withEncodedForm(given);
     const isStream = isStreamBody(request.body);
     const isSafe = (error: unknown): boolean =>
       !isStream &&
@@ -163,6 +164,18 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = (error as { code?: string }).code;
   return error.cause ? reasonOf(error.cause) : error.message || code || error.name;
+}
+
+/** Encodes a form once, because each encoding has another boundary, and a repeat has to have the same body. */
+async function withEncodedForm(request: HttpRequest): Promise<HttpRequest> {
+  if (!(request.body instanceof FormData)) return request;
+  const encoded = new Response(request.body);
+  const type = encoded.headers.get('content-type') ?? '';
+  return {
+    ...request,
+    headers: { ...request.headers, 'content-type': type },
+    body: await encoded.arrayBuffer(),
+  };
 }
 
 type StreamBody = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;

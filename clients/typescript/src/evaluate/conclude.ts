@@ -3,7 +3,7 @@ import { ExperimentReader, metricsOf } from './experiment-reader.js';
 import { scoreHosted } from './hosted-scoring.js';
 import { messageOf } from './json.js';
 import type { RunOutcome, RunSetup } from './run.js';
-import { EvalSummary, type EvalStatus, type SummaryFields } from './summary.js';
+import { EvalSummary, type EvalStatus, plural, sentence, type SummaryFields } from './summary.js';
 
 /** What is known at the end of a run. */
 export interface Conclusion extends Omit<RunSetup, 'reporter' | 'isNew' | 'kept'> {
@@ -44,8 +44,7 @@ export async function conclude(given: Conclusion): Promise<EvalSummary> {
   const fields = fieldsOf(given);
   const reader = new ExperimentReader(client, experiment_id, options, requests);
   const stopEarly = async (reason: unknown): Promise<void> => {
-    const without = options.resume === false ? ' without --fresh (resume: false)' : '';
-    problems.push(`The run ended early: ${messageOf(reason)}. Start it again${without} to continue.`);
+    problems.push(`The run ended early: ${sentence(messageOf(reason))} ${startAgain(given)} to continue.`);
     // without the signal of the user, which has been aborted
     const counted = new ExperimentReader(client, experiment_id, options, BRIEFLY).countCases(total);
     fields.cases = { ...(await counted.catch(() => estimateCases(outcome, total, trials))), called };
@@ -113,25 +112,27 @@ async function describe(reader: ExperimentReader, fields: SummaryFields): Promis
 
 /** Scores and completes the experiment, unless something is missing. Returns whether it is complete. */
 async function complete(
-  { client, requests, experiment, scorers, named, problems, startedAt }: Conclusion,
+  given: Conclusion,
   reader: ExperimentReader,
   fields: SummaryFields,
 ): Promise<'completed' | 'incomplete'> {
+  const { client, requests, experiment, scorers, named, problems, startedAt } = given;
   const { cases } = fields;
   if (cases.pending > 0) {
-    problems.push(`${cases.pending} of ${cases.total} cases lack a result. Start the run again to continue.`);
+    const pending = `${plural(cases.pending, 'case')} of ${cases.total}`;
+    problems.push(`Results are missing for ${pending}. ${startAgain(given)} to continue.`);
     return 'incomplete';
   }
   const unscored = await scoreHosted(client, experiment.experiment_id, scorers.hosted, requests);
   if (unscored.length > 0) {
-    problems.push(...unscored.map((reason) => `${reason} Start the run again to score them.`));
+    problems.push(...unscored.map((reason) => `${reason} ${startAgain(given)} to score them.`));
     return 'incomplete';
   }
   if (cases.failed > 0 && named !== null) {
     fields.gate = await reader.check();
     if (fields.gate?.passed === false) {
       problems.push(
-        `The experiment stays open. Start the run again to repeat its failed cases (${cases.failed}).`,
+        `The experiment stays open. ${startAgain(given)} to repeat its failed cases (${cases.failed}).`,
       );
       return 'completed';
     }
@@ -142,6 +143,13 @@ async function complete(
   problems.push(ENDED[endedAs]);
   return checkEnded(endedAs, fields);
 }
+
+/** Says how to continue the run. With `resume: false` it would begin again. */
+const startAgain = ({ options, named, spool }: Conclusion): string => {
+  if (options.resume !== false) return 'Start the run again';
+  const key = named === null ? ` with the run key ${spool.runKey},` : '';
+  return `Start the run again${key} without resume: false (--fresh)`;
+};
 
 const ENDED = {
   completed: 'Another job completed the experiment.',
@@ -161,9 +169,9 @@ function fieldsOf({
   startedAt,
 }: Conclusion): SummaryFields {
   const { uploads, refusals, traces, traceProblem, endedAs, called } = outcome ?? NOTHING_DONE;
-  if (endedAs !== null) problems.push(`${ENDED[endedAs]} ${uploads.discarded} results were discarded.`);
+  if (endedAs !== null) problems.push(`${ENDED[endedAs]} Discarded ${plural(uploads.discarded, 'result')}.`);
   for (const refusal of refusals) problems.push(`The service refused a result: ${refusal}`);
-  if (traces.missing > 0) problems.push(`${traces.missing} traces are missing: ${traceProblem}`);
+  if (traces.missing > 0) problems.push(`Missing ${plural(traces.missing, 'trace')}: ${traceProblem}`);
   if (spool.problem !== null) {
     problems.push(
       `Finished calls were not kept in ${options.spoolDir ?? '.agent-registry'}: ${spool.problem}`,

@@ -27,7 +27,7 @@ export interface ReadData {
 
 type DataOptions = Pick<EvaluateOptions, 'name' | 'data' | 'dataset' | 'caseIdColumn' | 'mapping' | 'trials'>;
 
-/** Reads the data of an eval. Throws a `TypeError` that says what to change if it is no data. */
+/** Reads the data of an eval. Throws a `TypeError` that says what to change for invalid data. */
 export async function readData(
   client: Client,
   options: DataOptions,

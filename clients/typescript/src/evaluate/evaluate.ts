@@ -15,7 +15,7 @@ import { watchReturns } from './returns.js';
 import { Run, type RunSetup } from './run.js';
 import { splitScorers } from './scoring.js';
 import { Spool, spoolPrefix } from './spool.js';
-import type { EvalSummary } from './summary.js';
+import { type EvalSummary, plural } from './summary.js';
 
 /**
  * Runs a task over cases, scores its outputs, stores everything as an experiment, and checks the gate. Nothing that has
@@ -48,7 +48,7 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);
   const client = options.client ?? new Client();
-  await checkHosted(client, scorers.hosted, requests);
+  await checkHosted(client, scorers, requests);
   await checkGate(client, options, requests);
   const named = namedRunKey(options);
   const data = await readData(client, options, requests);
@@ -112,17 +112,17 @@ function problemsOfStart({ experiment, isNew, kept, spool }: RunSetup, named: st
   const { experiment_id, experiment_status, run_key, created_at } = experiment;
   const problems: string[] = [];
   const dropped = spool.bind(experiment_id);
-  if (dropped > 0)
-    problems.push(`${dropped} finished calls were dropped: they belong to another experiment.`);
+  if (dropped > 0) problems.push(`Dropped ${plural(dropped, 'finished call')} of another experiment.`);
   if (experiment_status === 'completed') {
     problems.push(
       `The experiment with the run key ${run_key} was completed before, so only its gate was checked. ` +
-        'To run it again, use another runKey, or resume: false.',
+        'To run it again, use another runKey, or resume: false (--fresh).',
     );
     return problems;
   }
   if (!isNew) problems.push(`Continued the experiment with the run key ${run_key}.`);
-  if (spool.left > 0) problems.push(`Took over ${spool.left} finished calls of an earlier process.`);
+  if (spool.left > 0)
+    problems.push(`Took over ${plural(spool.left, 'finished call')} of an earlier process.`);
   if (named === null && kept + spool.left > 0) {
     const began = `${created_at.slice(0, 16).replace('T', ' ')} UTC`;
     problems.push(

@@ -3,22 +3,27 @@ import type { Client } from '../client.js';
 import { ServiceError } from '../core/errors.js';
 import { sleep } from '../core/retry.js';
 import type { RequestOptions } from '../api/calls.cjs';
+import { sameName, type SplitScorers } from './scoring.js';
+import { plural } from './summary.js';
 
 const ROUNDS = 2;
 const WAIT_S = 30;
 const PAGE_SIZE = 500;
 
-/** Checks that the scorers exist and can be run, before the task is called. Errors: 404 and `TypeError`. */
+/** Checks that the hosted scorers exist and can be run, before the task is called. Errors: 404 and `TypeError`. */
 export async function checkHosted(
   client: Client,
-  scorers: readonly string[],
+  { local, hosted }: SplitScorers,
   options: RequestOptions,
 ): Promise<void> {
-  for (const scorer of scorers) {
+  for (const scorer of hosted) {
     const scorer_id = /^scr_[0-9a-z]{26}$/.test(scorer) ? scorer : `name:${scorer}`;
-    const { scorer_kind } = await client.api.getScorer({ scorer_id }, options);
+    const { name, scorer_kind } = await client.api.getScorer({ scorer_id }, options);
+    if (local.has(name)) throw sameName(name);
     if (scorer_kind === 'human')
-      throw new TypeError(`scorers: people give the scores of ${scorer}, so it cannot be run.`);
+      throw new TypeError(
+        `scorers: ${scorer} is of kind human. Scorers of kind human cannot be run; leave it out.`,
+      );
     if (scorer_kind === 'llm_judge') await checkJudge(client, scorer, scorer_id, options);
   }
 }
@@ -72,7 +77,7 @@ export async function scoreHosted(
     if (round >= ROUNDS) {
       return unscored.map(
         ({ scorer_id, failed_count, failure_detail }) =>
-          `${names.get(scorer_id)}: ${failure_detail ?? `${failed_count} results have no score.`}`,
+          `${names.get(scorer_id)}: ${failure_detail ?? `${plural(failed_count, 'result')} without a score.`}`,
       );
     }
   }

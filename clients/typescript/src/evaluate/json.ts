@@ -11,9 +11,7 @@ export function toJson(value: unknown): string {
     if (error instanceof Fault) throw error;
     if (error instanceof RangeError) throw new Fault('is too large or nested too deeply for JSON');
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Fault(
-      /circular|cyclic/i.test(reason) ? 'contains itself' : `cannot be written as JSON: ${reason}`,
-    );
+    throw new Fault(/circular|cyclic/i.test(reason) ? 'is circular' : `cannot be written as JSON: ${reason}`);
   }
 }
 

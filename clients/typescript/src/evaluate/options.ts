@@ -182,8 +182,8 @@ export interface EvaluateOptions<I = any, O = any, E = any> {
   signal?: AbortSignal;
   onProgress?: (progress: EvalProgress) => void;
   /**
-   * Whether to print progress and the result and to set the exit status. `auto`, the default, does so unless the run has
-   * `onProgress` or is part of a test of vitest or jest.
+   * Whether to print progress and the result and to set the exit status. `auto`, the default, does so unless the run is part
+   * of a test of vitest or jest. With `onProgress` it only sets the exit status.
    */
   report?: boolean | 'auto';
   /** Directory of the spool, which keeps finished calls until they are uploaded. Default `.agent-registry`. */

@@ -80,12 +80,11 @@ async function toRecord(item: DataItem, index: number, taken: ReadonlySet<string
   }
   if (id === undefined || id === null) return { external_id: await idOf(input, taken), ...record };
   const external_id = String(id);
-  if (taken.has(external_id))
-    throw new TypeError(`${place} has the id ${external_id}, as an item before it has.`);
+  if (taken.has(external_id)) throw new TypeError(`${place} has the id ${external_id} of an earlier item.`);
   return { external_id, ...record };
 }
 
-/** Returns an id that is made of the input. The second case with an input has a number behind it. */
+/** Derives an id from the input; repeats get a suffix. */
 async function idOf(input: unknown, taken: ReadonlySet<string>): Promise<string> {
   const hash = (await sha256(toJson(input))).slice(0, 16);
   for (let n = 1; ; n += 1) {

@@ -13,38 +13,52 @@ const EXIT_STATUS: Record<EvalStatus, number> = { passed: 0, completed: 0, faile
 const TERMINAL_MS = 100;
 const LOG_MS = 30_000;
 
-/** Returns the reporter of a run: that of the command, one that prints, or one that only calls `onProgress`. */
+/**
+ * Returns the reporter of a run. Outside the command and tests it sets the exit status, and prints unless the run has
+ * `onProgress`.
+ */
 export function reporterOf({
   name,
   report = 'auto',
   onProgress,
 }: Pick<EvaluateOptions, 'name' | 'report' | 'onProgress'>): Reporter {
   const command = commandRun();
-  const prints = !command && isPrinting({ report, onProgress });
-  const printer = prints ? printerOf(name) : undefined;
+  const reports = !command && isReporting(report);
+  const printer = reports && isPrinting({ report, onProgress }) ? printerOf(name) : undefined;
   return {
     progress: (progress) => {
       onProgress?.(progress);
       command?.onProgress?.(name, progress);
       printer?.progress(progress);
     },
-    ended: (summary) => printer?.ended(summary),
+    ended: (summary) => {
+      printer?.ended(summary);
+      if (reports) setExitStatus(summary);
+    },
   };
 }
 
 type ReportOptions = Pick<EvaluateOptions, 'report' | 'onProgress'>;
 
-/** Tells whether a run that no command runs prints. */
-function isPrinting({ report = 'auto', onProgress }: ReportOptions): boolean {
+/** Tells whether a run that no command runs reports to the process. */
+function isReporting(report: EvaluateOptions['report'] = 'auto'): boolean {
   if (typeof process === 'undefined' || process.stderr === undefined) return false;
   const isTest = process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined;
-  return report === 'auto' ? !isTest && !onProgress : report;
+  return report === 'auto' ? !isTest : report;
 }
+
+const isPrinting = ({ report, onProgress }: ReportOptions): boolean =>
+  isReporting(report) && (report === true || !onProgress);
 
 /** Writes a line about a run to standard error, if the run or its command prints. */
 export function writeNotice(options: ReportOptions & { name: string }, text: string): void {
   if (!commandRun() && !isPrinting(options)) return;
   process.stderr.write(`${process.stderr.isTTY ? '\r\u001b[K' : ''}${options.name}: ${text}\n`);
+}
+
+/** Sets the exit status of the process, unless an earlier run of the file was worse. */
+function setExitStatus({ status }: EvalSummary): void {
+  process.exitCode = Math.max(Number(process.exitCode ?? 0), EXIT_STATUS[status]);
 }
 
 /** Shows on standard error where runs stand: on one line in a terminal, else on a line every 30 s. */
@@ -65,7 +79,7 @@ export class ProgressLine {
   }
 }
 
-/** Prints progress to standard error and the result to standard output, and sets the exit status of the process. */
+/** Prints progress to standard error and the result to standard output. */
 function printerOf(name: string): Reporter {
   const line = new ProgressLine();
   return {
@@ -73,8 +87,6 @@ function printerOf(name: string): Reporter {
     ended: (summary) => {
       line.clear();
       process.stdout.write(`${summary.toString()}\n`);
-      // a file may have several runs
-      process.exitCode = Math.max(Number(process.exitCode ?? 0), EXIT_STATUS[summary.status]);
     },
   };
 }

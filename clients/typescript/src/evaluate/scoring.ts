@@ -33,11 +33,17 @@ export function splitScorers<I, O, E>(scorers: readonly Scorer<I, O, E>[]): Spli
         'A scorer needs a name, which becomes the name of its score. Use a named function, or { name, score }.',
       );
     }
-    if (split.local.has(name)) throw new TypeError(`Two scorers have the name ${name}. Rename one of them.`);
+    if (split.local.has(name)) throw sameName(name);
     split.local.set(name, score as ScoreFunction<unknown, unknown, unknown>);
   }
+  const taken = split.hosted.find((name) => split.local.has(name));
+  if (taken !== undefined) throw sameName(taken);
   return split;
 }
+
+/** Returns the error for two scorers of a run with the same name. */
+export const sameName = (name: string): TypeError =>
+  new TypeError(`Two scorers have the name ${name}. Rename one of them.`);
 
 /** Runs the local scorers over one output. A scorer that fails makes an `error`, and the other scores are kept. */
 export async function runScorers(
@@ -62,7 +68,7 @@ export async function runScorers(
   return errors.length > 0 ? { scores, error: errors.join('\n') } : { scores };
 }
 
-/** Returns what a scorer gave as a score. Throws if it is none. */
+/** Returns what a scorer gave as a score. Throws if the value is not a score. */
 function toScore(given: unknown): StoredScore {
   if (isScoreValue(given)) return given;
   if (typeof given !== 'object' || given === null) throw new Fault(`returned ${nameOf(given)}. ${EXPECTED}`);

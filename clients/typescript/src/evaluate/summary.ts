@@ -117,7 +117,7 @@ export class EvalSummary {
       ...section('Scores', scoreLines(this.scores)),
       ...section('Gate', (this.gate?.checks ?? []).map(checkLine)),
       ...section('Notes', this.problems),
-      `${total} cases: ${done} done, ${failed} failed, ${pending} pending. Calls of the task: ${called}. ` +
+      `${plural(total, 'case')}: ${done} done, ${failed} failed, ${pending} pending. Calls of the task: ${called}. ` +
         `Time: ${seconds(this.durationMs)}.`,
       `Experiment ${this.experimentId}${this.resumed ? ', continued' : ''}`,
     ].join('\n');
@@ -126,7 +126,7 @@ export class EvalSummary {
   private failureLines(): string[] {
     const lines = this.failures.map(({ caseId, input, error, count }) => {
       const others = count > 1 ? ` and ${count - 1} more` : '';
-      return `${short(caseId)}${others}  ${short(error)}  ${brief(input)}`.trimEnd();
+      return `${short(caseId)}${others}  ${snippet(input)}  ${short(error)}`;
     });
     const shown = this.failures.reduce((sum, { count }) => sum + count, 0);
     return shown > 0 && shown < this.cases.failed
@@ -136,7 +136,7 @@ export class EvalSummary {
 }
 
 const lowestLine = ({ scorer, caseId, score, input, expected, output }: LowScore): string => {
-  const [question, answer, right] = [input, output, expected].map((value) => brief(value));
+  const [question, answer, right] = [input, output, expected].map((value) => snippet(value));
   return `${short(caseId)}  ${scorer} ${number(score)}  ${question} -> ${answer}${expected == null ? '' : `, expected ${right}`}`;
 };
 
@@ -144,7 +144,7 @@ const section = (title: string, lines: readonly string[]): string[] =>
   lines.length > 0 ? [`${title}:`, ...lines.map((line) => `  ${line}`)] : [];
 
 const regressionLine = ({ scorer, caseId, difference, output }: Regression): string =>
-  `${short(caseId)}  ${scorer} ${signed(difference)}  ${short(JSON.stringify(output) ?? '')}`;
+  `${short(caseId)}  ${scorer} ${signed(difference)}  ${snippet(output, 120)}`;
 
 const checkLine = (check: GateCheck): string =>
   `${check.status.padEnd(7)} ${titleOf(check)}: ${check.reason}`;
@@ -188,10 +188,16 @@ const signed = (value: number): string => `${value > 0 ? '+' : ''}${number(value
 const range = ({ lower, upper }: Interval): string => `${number(lower)} to ${number(upper)}`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-const brief = (value: unknown): string => cutAt(60, JSON.stringify(value) ?? '');
-const short = (text: string): string => cutAt(120, text);
+/** Returns a number with its noun, such as `1 case` or `2 cases`. */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-function cutAt(length: number, text: string): string {
+/** Returns a text that ends with a full stop or another mark. */
+export const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+/** Returns the start of a value as JSON on one line. */
+export const snippet = (value: unknown, length = 50): string => short(JSON.stringify(value) ?? '', length);
+
+const short = (text: string, length = 120): string => {
   const line = text.replace(/\s+/g, ' ');
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
-}
+};

@@ -25,10 +25,14 @@ export function responseAttributes(response: unknown): Record<string, string | n
   return {
     ...(isText(model) && { 'gen_ai.response.model': model }),
     ...(isObject(response.usage) && usageAttributes(response.usage)),
-    ...(Array.isArray(choices) && { 'gen_ai.output.messages': toJsonText(choices) }),
+    ...(Array.isArray(choices) && { 'gen_ai.output.messages': toJsonText(messagesOfChoices(choices)) }),
     ...(role === 'assistant' && { 'gen_ai.output.messages': toJsonText([{ role, content }]) }),
   };
 }
+
+/** Returns the messages in the choices of a chat completion. */
+export const messagesOfChoices = (choices: unknown[]): Json[] =>
+  choices.filter(isObject).map(({ message, ...choice }) => (isObject(message) ? message : choice));
 
 /** Returns the attributes of a usage in the form of OpenAI's APIs, of Anthropic or of the OpenAI Agents SDK. */
 export function usageAttributes(usage: Json): Record<string, number> {

@@ -1,7 +1,7 @@
 import { type Attributes, type Context, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { contentAttributes, toJsonText } from './content.js';
 import { activeContext, openTelemetryContext, shared, spanIn, startSpan, withSpan } from './context.js';
-import { usageAttributes } from './model-call.js';
+import { messagesOfChoices, usageAttributes } from './model-call.js';
 
 type Json = Record<string, unknown>;
 
@@ -212,7 +212,9 @@ function modelCallOf(data: Json): ModelCall | undefined {
     instructions: undefined,
     usage: data.usage ?? usage,
     input: messagesOf(data.input),
-    output: completions.flatMap((one) => (Array.isArray(one.choices) ? (one.choices as Json[]) : [one])),
+    output: completions.flatMap((one) =>
+      Array.isArray(one.choices) ? messagesOfChoices(one.choices) : [one],
+    ),
   };
 }
 
@@ -260,7 +262,7 @@ function messagesOf(items: unknown): Json[] {
 /** Shows the question and the answer of a model call on the agents and the trace around it. */
 function showConversation(entry: Entry | undefined, { input, output }: ModelCall): void {
   const question = input.findLast(({ role }) => role === 'user');
-  const answer = output.map((one) => (one.message ?? one) as Json).at(-1);
+  const answer = output.at(-1);
   for (let at = entry; at; at = at.parent) {
     if (!at.isConversation) continue;
     if (question && !at.hasInput) at.span.setAttribute('gen_ai.input.messages', toJsonText([question]));
