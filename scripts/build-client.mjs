@@ -96,9 +96,10 @@ function pack() {
     const file = path.join(CLIENT, name);
     return statSync(file).isFile() ? [name] : filesBelow(file).map((each) => path.join(name, each));
   });
-  // files of one name are alike, and gzip only finds what is near
-  const byName = (a, b) => (path.basename(a) < path.basename(b) ? -1 : 1);
-  const entries = ['package.json', 'README.md', ...listed.sort(byName)].map((name) => {
+  // gzip only finds what is near: both formats of a file side by side, code and declarations apart
+  const placeOf = (file) => path.extname(file) + file.replace(/^dist.(esm|cjs)/, '');
+  const byPlace = (a, b) => (placeOf(a) < placeOf(b) ? -1 : 1);
+  const entries = ['package.json', 'README.md', ...listed.sort(byPlace)].map((name) => {
     const bytes = readFileSync(path.join(CLIENT, name));
     const padding = Buffer.alloc(-bytes.length & 511);
     return Buffer.concat([

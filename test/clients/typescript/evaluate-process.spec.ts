@@ -103,17 +103,19 @@ describe('evaluate, its process and its spool', () => {
   });
 
   it('continues no run that is older than one that has ended', async () => {
-    const stop = new AbortController();
-    const task = ({ input }: { input: number }) => {
-      if (input === 1) stop.abort(new Error('Ctrl-C'));
-      return input;
+    const name = evals.name();
+    const run = (isInterrupted: boolean) => {
+      const stop = new AbortController();
+      const task = ({ input }: { input: number }) => {
+        if (input === 1) stop.abort(new Error('Ctrl-C'));
+        return input;
+      };
+      return evals.run({ name, task, ...(isInterrupted && { signal: stop.signal }) });
     };
-    const options = { name: evals.name(), task };
-    const interrupted = { ...options, signal: stop.signal };
-    await Promise.all([evals.run(interrupted), evals.run(interrupted)]);
-    expect(evals.spools(options.name)).toHaveLength(2);
-    expect(await evals.run(options)).toMatchObject({ resumed: true });
-    expect(await evals.run(options)).toMatchObject({ resumed: false, cases: { called: 3 } });
+    await Promise.all([run(true), run(true)]);
+    expect(evals.spools(name)).toHaveLength(2);
+    expect(await run(false)).toMatchObject({ resumed: true });
+    expect(await run(false)).toMatchObject({ resumed: false, cases: { called: 3 } });
   });
 
   it('takes over the spool of another host once nobody touches it', async () => {
