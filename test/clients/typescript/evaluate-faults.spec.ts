@@ -220,6 +220,23 @@ describe('evaluate, where something goes wrong', () => {
       expect(summary).toMatchObject({ cases: { done: 9, failed: 0 }, uploads: { refused: 0 } });
     });
 
+    it('keeps results that the service could not store for the next run', async () => {
+      const client = evals.intercepted(async (sent, send) => {
+        if (!isUpload(sent)) return send();
+        const items = [0, 1, 2].map((index) => ({
+          index,
+          status_code: 503,
+          error: { detail: 'Try again later.' },
+        }));
+        return Response.json({ items }, { status: 207 });
+      });
+      const options = { name: evals.name(), task: ({ input }: { input: number }) => input };
+      const first = await evals.run({ ...options, client });
+      expect(first).toMatchObject({ status: 'incomplete', uploads: { stored: 0, refused: 0 } });
+      const second = await evals.run(options);
+      expect(second).toMatchObject({ status: 'completed', cases: { done: 3, failed: 0, called: 0 } });
+    });
+
     it('begins nothing after its signal', async () => {
       const sent: string[] = [];
       const client = evals.intercepted(({ path: target }, send) => (sent.push(target), send()));

@@ -23,7 +23,8 @@ import { type EvalSummary, plural } from './summary.js';
  *
  * What a task or a scorer does wrong becomes an `error` of its result. Rejects only if the run cannot begin: for example with a
  * `ServiceError` if the key is invalid, a `ConnectionError` if the service cannot be reached, a `TypeError` for an invalid
- * option, and a `ServiceError` with status 409 if the run to continue has other cases or settings.
+ * option or a baseline that is not completed, a `ServiceError` with status 400 for an invalid gate or with 409 if the run to
+ * continue has other cases or settings, and the reason of a signal that is aborted before the first call.
  */
 // Without an annotation, `input` must be usable: its type is not known if the data is a file.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -115,7 +116,7 @@ function problemsOfStart({ experiment, isNew, kept, spool }: RunSetup, named: st
   if (dropped > 0) problems.push(`Dropped ${plural(dropped, 'finished call')} of another experiment.`);
   if (experiment_status === 'completed') {
     problems.push(
-      `The experiment with the run key ${run_key} was completed before, so only its gate was checked. ` +
+      `The experiment with the run key ${run_key} was completed before, so no task was called. ` +
         'To run it again, use another runKey, or resume: false (--fresh).',
     );
     return problems;
