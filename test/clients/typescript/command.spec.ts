@@ -193,7 +193,7 @@ describe('agent-registry eval run', () => {
       ['eval', 'run', 'retries.mjs'],
       { SERVICE_URL: 'http://127.0.0.1:1' },
       5,
-      '127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1. Retrying.',
+      '127.0.0.1:1: bad port. Retrying.',
     ],
     [
       'no workspace',

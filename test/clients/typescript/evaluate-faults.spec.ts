@@ -94,7 +94,7 @@ describe('evaluate, where something goes wrong', () => {
       expect([output, scores]).toEqual(error === null ? [1, { exact: 1 }] : [null, {}]);
     }
     expect(summary.failures).toHaveLength(faults.length - 1); // two have the same error
-    expect(summary.problems).toEqual([expect.stringContaining('there is no gate')]);
+    expect(summary.problems.at(-1)).toContain('there is no gate');
     expect(summary.failures[0]).toMatchObject({ caseId: 'hangs', count: 2 });
     expect(String(summary)).toContain('  hangs and 1 more  1  The task did not end within 0.05 s.');
   });
