@@ -296,7 +296,7 @@ describe('evaluate, when it is started again', () => {
         cases: { pending: 50 },
         uploads: { stored: 0, discarded: 3 },
       });
-      expect(summary.problems[0]).toBe(`Another job ${what}. 3 results were discarded.`);
+      expect(summary.problems[0]).toBe(`Another job ${what}. Discarded 3 results.`);
       expect(summary.problems[1]).toContain(advice);
       expect(evals.spools(name)).toEqual([]);
     });
