@@ -40,10 +40,11 @@ export {
 export type {
   EvalStatus,
   EvalSummary,
-  Failure,
   Interval,
   Regression,
   ScoreSummary,
   UploadCounts,
 } from './evaluate/summary.js';
 export type { CaseTracer, TracedCall } from './evaluate/traces.js';
+export type { Failure } from './evaluate/failures.js';
+export type { LowScore } from './evaluate/lowest.js';

@@ -41,6 +41,13 @@ describe('agent-registry eval run', () => {
   });
   afterAll(() => folder.close());
 
+  it('names the setting if the address of the service has a path', async () => {
+    const { code, stderr } = await folder.run(['eval', 'run', 'passing.eval.ts'], {
+      SERVICE_URL: `${app.url}/eval/v1`,
+    });
+    expect([code, stderr]).toEqual([4, expect.stringContaining('Set SERVICE_URL')]);
+  });
+
   const experiments = async (query: string): Promise<{ run_key: string }[]> => {
     const viewer = await organization.as('viewer');
     const { body } = await viewer.get<{ items: { run_key: string }[] }>(`/eval/v1/experiments?${query}`);
@@ -106,12 +113,11 @@ describe('agent-registry eval run', () => {
     const run = (...args: string[]) => folder.run(['eval', 'run', 'options.eval.mjs', ...args]);
     const first = await run('--run-key', 'k1', '--concurrency', '3');
     expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('at most 3, called 3')]);
-    const [repeated, fresh] = [await run('--run-key', 'k1'), await run('--fresh')];
+    const [repeated, fresh] = [await run('--run-key', 'k1'), await run('--run-key', 'k1', '--fresh')];
     expect(repeated.stderr).toContain('at most 0, called 0');
     expect(fresh.stderr).toContain('at most 1, called 3');
     const keys = (await experiments('name=options')).map(({ run_key }) => run_key);
-    expect(keys).toHaveLength(2);
-    expect(keys).toContain('k1');
+    expect(keys).toEqual(['k1']);
   });
 
   it('reports names and messages that contain markup, incomplete runs and errors', async () => {
@@ -124,7 +130,8 @@ describe('agent-registry eval run', () => {
       scores: { [hostile]: { mean: 0.25, count: 1, change: null } },
       gate: { checks: [check] },
       regressions: [{ caseId: hostile, scorer: hostile, difference: -1 }],
-      failures: [{ caseId: hostile, input: hostile, error: hostile }],
+      lowest: [{ caseId: hostile, scorer: hostile, score: 0, output: hostile }],
+      failures: [{ caseId: hostile, input: hostile, error: hostile, count: 2 }],
       problems: [hostile],
     };
     const name = JSON.stringify(hostile);
@@ -180,6 +187,27 @@ describe('agent-registry eval run', () => {
     ['a wrong key', ['eval', 'run', 'passing.eval.ts'], { SERVICE_API_KEY: 'rsk_wrong' }, 4, '401'],
     ['no configuration', ['eval', 'run', 'passing.eval.ts'], NO_SERVICE, 4, 'SERVICE_URL'],
     ['no service', ['eval', 'run', 'away.mjs'], { SERVICE_URL: 'http://127.0.0.1:1' }, 5, '127.0.0.1:1'],
+    [
+      'what it retries',
+      ['eval', 'run', 'not-awaited.mjs'],
+      { SERVICE_URL: 'http://127.0.0.1:1' },
+      5,
+      '127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1. Retrying.',
+    ],
+    [
+      'no workspace',
+      ['eval', 'run', 'passing.eval.ts'],
+      { SERVICE_WORKSPACE_ID: '' },
+      4,
+      'Set SERVICE_WORKSPACE_ID',
+    ],
+    [
+      'a wrong workspace',
+      ['eval', 'run', 'passing.eval.ts'],
+      { SERVICE_WORKSPACE_ID: 'wsp_00000000000000000000000000' },
+      4,
+      'Set SERVICE_WORKSPACE_ID',
+    ],
     ['an evaluation that is not awaited', ['eval', 'run', 'not-awaited.mjs'], {}, 3, ''],
   ])('reports %s', async (_title, args, env, code, stderr) => {
     for (const [name, text] of Object.entries(FILES)) if (args.includes(name)) folder.write(name, text);
@@ -223,9 +251,9 @@ describe('agent-registry eval run', () => {
     const env = { GITHUB_SHA: 'commit-1' };
     const first = await folder.run(['eval', 'run', 'fresh.mjs', '--fresh'], env);
     expect(first.code).toBe(6);
-    const [, key] = /Start the run again with the run key (\S+), without/.exec(first.stdout)!;
+    expect(first.stdout).toContain('Start the run again without resume: false (--fresh) to continue.');
     folder.write('fresh.mjs', options('() => 0'));
-    const { stdout } = await folder.run(['eval', 'run', 'fresh.mjs', '--run-key', key!], env);
+    const { stdout } = await folder.run(['eval', 'run', 'fresh.mjs'], env);
     expect(stdout).toContain('Calls of the task: 2.');
   });
 

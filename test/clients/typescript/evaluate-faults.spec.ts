@@ -1,4 +1,4 @@
-import type { CaseTracer, EvaluateOptions } from '#client';
+import { type CaseTracer, type EvaluateOptions, hosted } from '#client';
 import { sharedApp } from '#testing';
 import { cut, Evals, exact, type Interception, isUpload, itemsOf, problemOf } from './evaluate.fixture';
 
@@ -47,6 +47,11 @@ describe('evaluate, where something goes wrong', () => {
       ['returns a cycle', () => cyclic, 'The output is circular.'],
       ['returns a BigInt', () => 1n, 'The output is a BigInt.'],
       ['returns a Map', () => new Map([[1, 2]]), 'The output is a Map, which JSON cannot hold.'],
+      [
+        'returns bytes',
+        () => ({ file: new Uint8Array(2) }),
+        'The output has a Uint8Array, which JSON cannot hold',
+      ],
       ['returns an Error', () => new Error('oops'), 'The output is an Error, which JSON cannot hold.'],
       [
         'forgets an await',
@@ -88,12 +93,16 @@ describe('evaluate, where something goes wrong', () => {
     for (const { error, output, scores } of results) {
       expect([output, scores]).toEqual(error === null ? [1, { exact: 1 }] : [null, {}]);
     }
-    expect(summary.failures).toHaveLength(faults.length);
+    expect(summary.failures).toHaveLength(faults.length - 1); // two have the same error
+    expect(summary.problems).toEqual([expect.stringContaining('there is no gate')]);
+    expect(summary.failures[0]).toMatchObject({ caseId: 'hangs', count: 2 });
+    expect(String(summary)).toContain('  hangs and 1 more  1  The task did not end within 0.05 s.');
   });
 
   it('a task without a return gives null', async () => {
-    const { experimentId, cases } = await evals.run({ task: () => undefined });
+    const { experimentId, cases, problems } = await evals.run({ task: () => undefined });
     expect(cases.failed).toBe(0);
+    expect(problems).toEqual([expect.stringContaining('Is a return missing?')]);
     expect((await evals.results(experimentId)).map(({ output }) => output)).toEqual([null, null, null]);
   });
 
@@ -209,6 +218,23 @@ describe('evaluate, where something goes wrong', () => {
       });
       const summary = await evals.run({ client, data: itemsOf(9) });
       expect(summary).toMatchObject({ cases: { done: 9, failed: 0 }, uploads: { refused: 0 } });
+    });
+
+    it('keeps results that the service could not store for the next run', async () => {
+      const client = evals.intercepted(async (sent, send) => {
+        if (!isUpload(sent)) return send();
+        const items = [0, 1, 2].map((index) => ({
+          index,
+          status_code: 503,
+          error: { detail: 'Try again later.' },
+        }));
+        return Response.json({ items }, { status: 207 });
+      });
+      const options = { name: evals.name(), task: ({ input }: { input: number }) => input };
+      const first = await evals.run({ ...options, client });
+      expect(first).toMatchObject({ status: 'incomplete', uploads: { stored: 0, refused: 0 } });
+      const second = await evals.run(options);
+      expect(second).toMatchObject({ status: 'completed', cases: { done: 3, failed: 0, called: 0 } });
     });
 
     it('begins nothing after its signal', async () => {
@@ -370,6 +396,17 @@ describe('evaluate, where something goes wrong', () => {
       } finally {
         delete registry[Symbol.for('agent-registry.tracer')];
       }
+    });
+
+    it('says that no judge is configured before it calls the task', async () => {
+      const definition = { output: { type: 'boolean' as const }, prompt: 'Is {{output}} right?' };
+      await evals.client.api.createScorer({
+        body: { name: 'judged', scorer_kind: 'llm_judge', definition },
+      });
+      const task = jest.fn();
+      const run = evals.run({ scorers: [hosted('judged')], task });
+      await expect(run).rejects.toThrow('The scorer judged cannot be run. No judge is configured.');
+      expect(task).not.toHaveBeenCalled();
     });
 
     it('rejects a key that is invalid before it calls the task', async () => {

@@ -1,10 +1,11 @@
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sharedApp } from '#testing';
 import type { ChildEval } from './evaluate.child';
 import { EvalProcess } from './evaluate-process.fixture';
 import { Evals, itemsOf } from './evaluate.fixture';
 
-describe('evaluate in a process of its own', () => {
+describe('evaluate, its process and its spool', () => {
   const app = sharedApp();
   let evals: Evals;
 
@@ -99,5 +100,53 @@ describe('evaluate in a process of its own', () => {
       expect.stringMatching(/^Finished calls were not kept in .*: Error: EFBIG/),
     ]);
     expect(evals.spools()).toEqual([]);
+  });
+
+  it('continues no run that is older than one that has ended', async () => {
+    const name = evals.name();
+    const run = (isInterrupted: boolean) => {
+      const stop = new AbortController();
+      const task = ({ input }: { input: number }) => {
+        if (input === 1) stop.abort(new Error('Ctrl-C'));
+        return input;
+      };
+      return evals.run({ name, task, ...(isInterrupted && { signal: stop.signal }) });
+    };
+    await Promise.all([run(true), run(true)]);
+    expect(evals.spools(name)).toHaveLength(2);
+    expect(await run(false)).toMatchObject({ resumed: true });
+    expect(await run(false)).toMatchObject({ resumed: false, cases: { called: 3 } });
+  });
+
+  it('takes over the spool of another host once nobody touches it', async () => {
+    const stop = new AbortController();
+    const task = ({ input }: { input: number }) => {
+      if (input === 1) stop.abort(new Error('Ctrl-C'));
+      return input;
+    };
+    const options = { name: evals.name(), task };
+    await evals.run({ ...options, signal: stop.signal });
+    const [spool] = evals.spools(options.name);
+    const where = path.join(evals.spoolDir, spool!);
+    writeFileSync(where, readFileSync(where, 'utf8').replace(/"host":"[^"]*"/, '"host":"elsewhere"'));
+    const touchedAgo = (seconds: number) => utimesSync(where, 0, Date.now() / 1000 - seconds);
+    touchedAgo(15);
+    expect(await evals.run(options)).toMatchObject({ resumed: false });
+    touchedAgo(40);
+    expect(await evals.run(options)).toMatchObject({ resumed: true });
+  });
+
+  it('has its result although its spool cannot be deleted', async () => {
+    const name = evals.name();
+    const summary = await evals.run({
+      name,
+      task: () => {
+        const [spool] = evals.spools(name);
+        const where = path.join(evals.spoolDir, spool!);
+        rmSync(where, { force: true, recursive: true });
+        mkdirSync(where);
+      },
+    });
+    expect(summary.status).toBe('completed');
   });
 });

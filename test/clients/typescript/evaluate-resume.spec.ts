@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { EvaluateOptions } from '#client';
 import { sharedApp } from '#testing';
@@ -85,52 +85,10 @@ describe('evaluate, when it is started again', () => {
     expect(second).toMatchObject({ resumed: false, cases: { called: 2 } });
   });
 
-  it('continues no run that is older than one that has ended', async () => {
-    const stop = new AbortController();
-    const task = ({ input }: { input: number }) => {
-      if (input === 1) stop.abort(new Error('Ctrl-C'));
-      return input;
-    };
-    const options = { name: evals.name(), task };
-    const interrupted = { ...options, signal: stop.signal };
-    await Promise.all([evals.run(interrupted), evals.run(interrupted)]);
-    expect(evals.spools(options.name)).toHaveLength(2);
-    expect(await evals.run(options)).toMatchObject({ resumed: true });
-    expect(await evals.run(options)).toMatchObject({ resumed: false, cases: { called: 3 } });
-  });
-
   it('counts cases, and not results, when it is interrupted', async () => {
     const { task, signal } = taskThatStops(1);
     const { cases } = await evals.run({ data: itemsOf(3), trials: 2, task, signal });
     expect(cases).toEqual({ total: 3, done: 1, failed: 0, pending: 2, called: 2 });
-  });
-
-  it('takes over the spool of another host once nobody touches it', async () => {
-    const { task, signal } = taskThatStops(1);
-    const options = { name: evals.name(), data: itemsOf(2), task };
-    await evals.run({ ...options, signal });
-    const [spool] = evals.spools(options.name);
-    const where = path.join(evals.spoolDir, spool!);
-    writeFileSync(where, readFileSync(where, 'utf8').replace(/"host":"[^"]*"/, '"host":"elsewhere"'));
-    const touchedAgo = (seconds: number) => utimesSync(where, 0, Date.now() / 1000 - seconds);
-    touchedAgo(15);
-    expect(await evals.run(options)).toMatchObject({ resumed: false });
-    touchedAgo(40);
-    expect(await evals.run(options)).toMatchObject({ resumed: true });
-  });
-
-  it('has its result although its spool cannot be deleted', async () => {
-    const name = evals.name();
-    const summary = await evals.run({
-      name,
-      task: () => {
-        const [spool] = evals.spools(name);
-        const where = path.join(evals.spoolDir, spool!);
-        rmSync(where, { force: true, recursive: true });
-        mkdirSync(where);
-      },
-    });
-    expect(summary.status).toBe('completed');
   });
 
   it('starts a new run with `resume: false`', async () => {
@@ -156,7 +114,7 @@ describe('evaluate, when it is started again', () => {
       const second = await evals.run({ ...options, task });
       expect(second).toMatchObject({ status: 'passed', resumed: true, cases: { done: 3, called: 0 } });
       expect(second.experimentId).toBe(first.experimentId);
-      expect(second.problems[0]).toContain('was completed before, so only its gate was checked');
+      expect(second.problems[0]).toContain('was completed before, so no task was called');
       expect(task).not.toHaveBeenCalled();
     });
 
@@ -311,6 +269,34 @@ describe('evaluate, when it is started again', () => {
       await expect(evals.run({ ...options, data: dataOf('second'), task })).rejects.toThrow(
         /The experiment exp_.*(has other cases than your data has now|cannot be resumed with a different dataset_version)/,
       );
+    });
+
+    it('starts over with the same key, and keeps the earlier run as archived or failed', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1' };
+      const first = await evals.run(options);
+      const { task, signal } = taskThatStops(1);
+      const second = await evals.run({ ...options, resume: false, task, signal });
+      expect(second).toMatchObject({ status: 'incomplete', resumed: false });
+      const third = await evals.run({ ...options, resume: false });
+      expect(third).toMatchObject({ status: 'completed', runKey: 'commit-1', cases: { called: 3 } });
+      const states = await Promise.all(
+        [first, second, third].map(({ experimentId: experiment_id }) =>
+          evals.client.api.getExperiment({ experiment_id }),
+        ),
+      );
+      expect(states.map((one) => [one.experiment_status, one.archived_at !== null])).toEqual([
+        ['completed', true],
+        ['failed', false],
+        ['completed', false],
+      ]);
+    });
+
+    it('never replaces a baseline', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1' };
+      const { experimentId } = await evals.run(options);
+      const body = { baselines: { [options.name]: experimentId } };
+      await evals.client.api.updateDataset({ dataset_id: `name:${options.name}`, body });
+      await expect(evals.run({ ...options, resume: false })).rejects.toThrow('is a baseline');
     });
 
     it.each<[string, Partial<EvaluateOptions>, Partial<EvaluateOptions>, string]>([

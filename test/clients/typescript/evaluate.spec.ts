@@ -132,6 +132,34 @@ describe('evaluate', () => {
     });
   });
 
+  it.each<[string, object, string]>([
+    ['a misspelt option', { gates: [] }, 'evaluate has no option gates (did you mean gate?)'],
+    ['a part of a name', { timeout: 3 }, 'evaluate has no option timeout (did you mean timeoutMs?)'],
+    ['an unknown option', { verbosity: 1 }, 'evaluate has no option verbosity.'],
+    ['a time that is a text', { timeoutMs: '5' }, 'timeoutMs must be a positive number of milliseconds.'],
+    ['a time of 0', { scorerTimeoutMs: 0 }, 'scorerTimeoutMs must be a positive number'],
+    ['half a trial', { trials: 1.5 }, 'trials must be a whole number of at least 1.'],
+    ['scorers that are no list', { scorers: exact }, 'scorers must be a list.'],
+    ['a config that is no JSON', { config: { n: 1n } }, 'config has a BigInt in its member "n".'],
+    ['a gate without rules', { gate: { scorer: 'exact', min_mean: 1 } }, 'gate has no rules.'],
+    [
+      'an unknown rule',
+      { gate: [{ max_error_rate: 0 }, { scorer: 'exact', minMean: 1 }] },
+      'gate is invalid in rule 2: it has no member minMean (did you mean min_mean?).',
+    ],
+    [
+      'a bound that is a text',
+      { gate: { rules: [{ scorer: 'exact', min_mean: '0.9' }] } },
+      'gate is invalid in rule 1: min_mean must be a number.',
+    ],
+  ])('rejects %s before it sends anything', async (_, options, message) => {
+    const send = jest.fn();
+    await expect(evals.run({ client: evals.intercepted(send), ...options })).rejects.toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
+    );
+    expect(send).not.toHaveBeenCalled();
+  });
+
   it('runs each case several times', async () => {
     const data = file('trials.csv', 'id,input\nq1,a\nq2,b\n');
     const trials: number[] = [];
@@ -251,28 +279,42 @@ describe('evaluate', () => {
     expect(String(second)).toMatch(/failed\s+exact max_regressed_cases 0:/);
   });
 
+  it.each([
+    ['whose check failed', [{ scorer: 'exact', min_mean: 1 }], ['exact']],
+    ['that are not perfect, without a gate', undefined, ['exact', 'half']],
+    ['of none if the gate passed', [{ scorer: 'exact', min_mean: 0 }], []],
+  ])('shows the lowest scores %s', async (_, gate, scorers) => {
+    const summary = await evals.run({
+      task: ({ input }) => (input === 1 ? 'wrong' : input),
+      scorers: [exact, function half() { return 0.5; }, function good() { return 1; }],
+      ...(gate && { gate }),
+    }); // oxfmt-ignore
+    const { lowest } = summary;
+    expect([...new Set(lowest.map(({ scorer }) => scorer))].sort()).toEqual(scorers);
+    const wrong = lowest.filter(({ scorer }) => scorer === 'exact');
+    const expected = { scorer: 'exact', caseId: 'c1', score: 0, input: 1, expected: 1, output: 'wrong' };
+    expect(wrong).toEqual(scorers.length > 0 ? [expected] : []);
+    const text = String(summary);
+    expect(text.includes('  c1  exact 0  1 -> "wrong", expected 1')).toBe(scorers.length > 0);
+  });
+
   it('shows the inputs of failed cases, because ids may be hashes', async () => {
     const summary = await evals.run({
       data: [{ input: { question: 'Why?\nAnd how?' } }],
       task: () => Promise.reject(new Error('no answer')),
     });
     expect(summary.failures).toEqual([
-      { caseId: expect.any(String), input: { question: 'Why?\nAnd how?' }, error: 'Error: no answer' },
+      {
+        caseId: expect.any(String),
+        input: { question: 'Why?\nAnd how?' },
+        error: 'Error: no answer',
+        count: 1,
+      },
     ]);
     expect(String(summary)).toContain(
       `${summary.failures[0]!.caseId}  {"question":"Why?\\nAnd how?"}  Error: no answer\n`,
     );
     expect(String(summary)).toContain('\n1 case: 0 done, 1 failed');
-  });
-
-  it.each([
-    ['timeoutMs', 0],
-    ['scorerTimeoutMs', -1],
-    ['retryForMs', Number.NaN],
-  ])('rejects %s: %d before it calls the task', async (member, value) => {
-    const task = jest.fn();
-    await expect(evals.run({ task, [member]: value })).rejects.toThrow(`${member} must be a positive number`);
-    expect(task).not.toHaveBeenCalled();
   });
 
   it.each<[string, Partial<EvaluateOptions>, string]>([
@@ -300,6 +342,19 @@ describe('evaluate', () => {
     });
     expect(seen.map(({ finished }) => finished)).toEqual([1, 2, 3]);
     expect(seen[0]).toMatchObject({ experimentId, total: 3, failed: 0 });
+  });
+
+  it('warns of no listeners when many cases run at a time', async () => {
+    const warn = jest.fn();
+    process.on('warning', warn);
+    try {
+      const task = ({ input }: any) => new Promise((resolve) => setTimeout(() => resolve(input), 5));
+      await evals.run({ data: itemsOf(40), task, scorers: [exact], concurrency: 16 });
+      await new Promise(setImmediate);
+      expect(warn).not.toHaveBeenCalled();
+    } finally {
+      process.off('warning', warn);
+    }
   });
 
   it('never runs more calls at a time than asked for', async () => {

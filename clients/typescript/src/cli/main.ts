@@ -11,7 +11,7 @@ Runs files that call evaluate(), such as qa.eval.ts, and prints a table of the s
 Options:
   --concurrency <n>   cases that run at a time, instead of the number in the file
   --run-key <key>     identifies the run: the same key continues it. Default: the commit that the CI names
-  --fresh             start a new run, even if there is one to continue
+  --fresh             start a new run, which replaces the earlier one of the same key
   --reporter <name>   print ${REPORTERS.join(', ')} instead of the table
   --json              the same as --reporter json
   --output <file>     write the report to a file, and the table to standard output
@@ -76,8 +76,6 @@ function toRunOptions(values: ReturnType<typeof parse>['values']): RunOptions {
   if (concurrency !== undefined && !/^[1-9]\d{0,5}$/.test(concurrency))
     throw new UsageError('--concurrency must be a positive integer.');
   if (runKey === '') throw new UsageError('--run-key must not be empty.');
-  if (runKey !== undefined && fresh)
-    throw new UsageError('--run-key and --fresh exclude each other. Use another key to start a new run.');
   if (values.json && values.reporter !== undefined && values.reporter !== 'json')
     throw new UsageError('--json and --reporter exclude each other.');
   const reporter = values.json ? 'json' : values.reporter;

@@ -73,7 +73,7 @@ function sectionOf(evaluation: Evaluation): string {
   const { name, status, summary, error } = evaluation;
   const title = `### ${WORDS[status] ?? '❌ error'}: ${code(name)}`;
   if (!summary) return [title, '', code(messageOf(error))].join('\n');
-  const { cases, scores, regressions, failures, problems, experimentId } = summary;
+  const { cases, scores, regressions, lowest, failures, problems, experimentId } = summary;
   const facts = `${cases.done} of ${cases.total} cases are done, ${cases.failed} failed. Experiment ${code(experimentId)}.`;
   const means = Object.entries(scores).map(
     ([scorer, { mean, count: number, change }]) =>
@@ -93,8 +93,18 @@ function sectionOf(evaluation: Evaluation): string {
       regressions.map((one) => `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.difference)}`),
     ),
     ...block(
+      ['Lowest scores:', ''],
+      lowest.map(
+        (one) =>
+          `- ${code(one.caseId)}: ${code(one.scorer)} ${rounded(one.score)}, ${code(snippet(one.output))}`,
+      ),
+    ),
+    ...block(
       ['Failed cases:', ''],
-      failures.map((one) => `- ${code(one.caseId)} ${code(snippet(one.input))}: ${code(one.error)}`),
+      failures.map(
+        ({ caseId, input, count: all, error: reason }) =>
+          `- ${code(caseId)} ${code(snippet(input))}${all > 1 ? ` and ${all - 1} more` : ''}: ${code(reason)}`,
+      ),
     ),
     ...block(
       [],

@@ -1,5 +1,6 @@
 interface NodeModules {
   crypto: typeof import('node:crypto');
+  events: typeof import('node:events');
   fs: typeof import('node:fs');
   os: typeof import('node:os');
   path: typeof import('node:path');

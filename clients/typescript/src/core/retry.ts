@@ -6,6 +6,9 @@ const FIRST_DELAY_MS = 250;
 /** Longest Retry-After that is waited for without `retryForMs`, in seconds. */
 const MAX_RETRY_AFTER_S = 120;
 
+/** Functions to call before each retry, with what went wrong and the number of retries before it. */
+export const retryListeners = new Set<(error: unknown, retries: number) => void>();
+
 export interface RetryPolicy {
   /** Retries after the first attempt. Without effect if `retryForMs` is set. */
   maxRetries?: number;
@@ -45,6 +48,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPol
           ? retries >= maxRetries || asked > MAX_RETRY_AFTER_S
           : left <= 0 || asked * 1000 > left;
       if (isOver) throw error;
+      for (const listener of retryListeners) listener(error, retries);
       await sleep(Math.max(asked * 1000, Math.min(left, Math.random() * backOff(retries))), signal);
     }
   }

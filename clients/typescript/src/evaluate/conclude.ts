@@ -61,6 +61,10 @@ export async function conclude(given: Conclusion): Promise<EvalSummary> {
     if (status === 'completed') {
       fields.gate ??= await reader.check();
       fields.status = statusOf(fields.gate);
+      if (fields.gate === null && fields.cases.failed > 0)
+        problems.push(
+          'Cases failed, but the run passes because there is no gate. Add one, such as [{ max_error_rate: 0 }].',
+        );
     }
     if (endedAs !== 'failed') await describe(reader, fields);
   } catch (error) {
@@ -99,6 +103,7 @@ async function describe(reader: ExperimentReader, fields: SummaryFields): Promis
     const comparison = await reader.compare();
     fields.scores = await reader.scores(fields.gate, comparison);
     fields.regressions = await reader.regressions(comparison);
+    fields.lowest = await reader.lowest(fields);
     if (fields.cases.failed > 0) fields.failures = await reader.failures();
   } catch (error) {
     fields.problems.push(`The summary lacks scores or comparisons: ${messageOf(error)}`);
@@ -139,11 +144,13 @@ async function complete(
   return checkEnded(endedAs, fields);
 }
 
-/** Says how to continue the run. One with `resume: false` continues only by its key. */
-const startAgain = ({ options, spool }: Conclusion): string =>
-  options.resume === false
-    ? `Start the run again with the run key ${spool.runKey}, without resume: false (--fresh),`
-    : 'Start the run again';
+/** Says how to continue the run. With `resume: false` it would begin again. */
+const startAgain = ({ options, named, spool }: Conclusion): string => {
+  if (options.resume !== false) return 'Start the run again';
+  const key = named === null ? ` with the run key ${spool.runKey},` : '';
+  return `Start the run again${key} without resume: false (--fresh)`;
+};
+
 const ENDED = {
   completed: 'Another job completed the experiment.',
   failed: 'Another job marked the experiment as failed.',
@@ -182,6 +189,7 @@ function fieldsOf({
     scores: {},
     gate: null,
     regressions: [],
+    lowest: [],
     failures: [],
     uploads,
     traces,

@@ -1,13 +1,17 @@
 import { Client } from '../client.js';
 import { withRetries } from '../core/retry.js';
+import { checkOptions } from './check-options.js';
 import { conclude } from './conclude.js';
 import { readData } from './data.js';
 import { checkGate } from './experiment-reader.js';
+import { explained } from './explain.js';
 import { checkHosted } from './hosted-scoring.js';
-import { messageOf, sha256, toJson } from './json.js';
+import { sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, type Scorer, withCommand } from './options.js';
-import { reporterOf } from './report.js';
+import { reporterOf, writeNotice } from './report.js';
 import { openExperiment, RecordsChangedError } from './open-experiment.js';
+import { sayRetries } from './retry-notices.js';
+import { watchReturns } from './returns.js';
 import { Run, type RunSetup } from './run.js';
 import { splitScorers } from './scoring.js';
 import { Spool, spoolPrefix } from './spool.js';
@@ -19,18 +23,25 @@ import { type EvalSummary, plural } from './summary.js';
  *
  * What a task or a scorer does wrong becomes an `error` of its result. Rejects only if the run cannot begin: for example with a
  * `ServiceError` if the key is invalid, a `ConnectionError` if the service cannot be reached, a `TypeError` for an invalid
- * option, and a `ServiceError` with status 409 if the run to continue has other cases or settings.
+ * option or a baseline that is not completed, a `ServiceError` with status 400 for an invalid gate or with 409 if the run to
+ * continue has other cases or settings, and the reason of a signal that is aborted before the first call.
  */
 // Without an annotation, `input` must be usable: its type is not known if the data is a file.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O, E>): Promise<EvalSummary> {
-  const summary = run(given);
+  const stopNotices = sayRetries((notice) => writeNotice(given, notice));
+  const summary = run(given)
+    .catch((error: unknown) => {
+      throw explained(error);
+    })
+    .finally(stopNotices);
   commandRun()?.started?.(given.name, summary);
   return summary;
 }
 
 async function run(given: EvaluateOptions): Promise<EvalSummary> {
-  const options = checked(withCommand(given));
+  const options = withCommand(given);
+  checkOptions(options);
   const { signal, retryForMs = 300_000 } = options;
   signal?.throwIfAborted();
   const requests = { retryForMs, ...(signal && { signal }) };
@@ -62,6 +73,7 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     runKey: named,
     resume: options.resume ?? true,
   });
+  const watched = watchReturns(options.task);
   let hasEnded = false;
   try {
     const opened = await withRetries(() => openExperiment(client, options, spool.runKey, data, requests), {
@@ -71,7 +83,9 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
     const setup = { client, options, requests, scorers, spool, reporter, ...opened };
     const problems = problemsOfStart(setup, named);
     const isCompleted = opened.experiment.experiment_status === 'completed';
-    const outcome = isCompleted ? null : await new Run(setup).runCases();
+    const watchedOptions = { ...options, task: watched.task };
+    const outcome = isCompleted ? null : await new Run({ ...setup, options: watchedOptions }).runCases();
+    problems.push(...watched.problems());
     const summary = await conclude({
       ...setup,
       outcome,
@@ -88,35 +102,6 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
   }
 }
 
-function checked<I, O, E>(options: EvaluateOptions<I, O, E>): EvaluateOptions<I, O, E> {
-  const { name, task, trials = 1, concurrency = 1, retries = 0 } = options;
-  if (typeof name !== 'string' || name === '') throw new TypeError('evaluate needs a name.');
-  if (options.data === undefined || options.data === null) throw new TypeError('evaluate needs data.');
-  if (typeof task !== 'function') throw new TypeError('evaluate needs a task, which is a function.');
-  for (const [member, value, least] of [
-    ['trials', trials, 1],
-    ['concurrency', concurrency, 1],
-    ['retries', retries, 0],
-  ] as const) {
-    if (!Number.isInteger(value) || value < least) {
-      throw new TypeError(`${member} must be a whole number of at least ${least}.`);
-    }
-  }
-  for (const member of ['timeoutMs', 'scorerTimeoutMs', 'retryForMs'] as const) {
-    const value = options[member];
-    if (value !== undefined && !(typeof value === 'number' && value > 0))
-      throw new TypeError(`${member} must be a positive number of milliseconds.`);
-  }
-  for (const member of ['config', 'metadata'] as const) {
-    try {
-      toJson(options[member]);
-    } catch (error) {
-      throw new TypeError(`${member} ${messageOf(error)}.`);
-    }
-  }
-  return options;
-}
-
 /** Returns what tells apart two versions of a task or a scorer, as far as it can be seen from here. */
 function sourceOf(given: EvaluateOptions['task'] | Scorer<unknown, unknown, unknown>): string {
   if (typeof given === 'function') return String(given);
@@ -131,8 +116,8 @@ function problemsOfStart({ experiment, isNew, kept, spool }: RunSetup, named: st
   if (dropped > 0) problems.push(`Dropped ${plural(dropped, 'finished call')} of another experiment.`);
   if (experiment_status === 'completed') {
     problems.push(
-      `The experiment with the run key ${run_key} was completed before, so only its gate was checked. ` +
-        'To run it again, use another runKey. If the key is that of the CI, resume: false (--fresh) is enough.',
+      `The experiment with the run key ${run_key} was completed before, so no task was called. ` +
+        'To run it again, use another runKey, or resume: false (--fresh).',
     );
     return problems;
   }

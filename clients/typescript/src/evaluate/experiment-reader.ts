@@ -2,9 +2,10 @@ import type { Comparison, Experiment, GateResult } from '../api/types.cjs';
 import type { Client } from '../client.js';
 import type { RequestOptions } from '../api/calls.cjs';
 import { ServiceError } from '../core/errors.js';
-import { toJson } from './json.js';
+import { type Failure, readFailures } from './failures.js';
+import { type LowScore, readLowest } from './lowest.js';
 import type { EvaluateOptions, Gate } from './options.js';
-import type { Failure, Regression, ScoreSummary, SummaryFields } from './summary.js';
+import type { Regression, ScoreSummary, SummaryFields } from './summary.js';
 
 const SHOWN_MAX = 20;
 
@@ -77,17 +78,12 @@ export class ExperimentReader {
     return count;
   }
 
-  async failures(): Promise<Failure[]> {
-    const list = this.client.api.listResults(
-      { ...this.id, has_error: true, limit: SHOWN_MAX, total: false },
-      this.options,
-    );
-    const { items } = await list;
-    return items.map(({ case_id, input, error }) => ({
-      caseId: case_id,
-      input,
-      error: typeof error === 'string' ? error : toJson(error),
-    }));
+  failures(): Promise<Failure[]> {
+    return readFailures(this.client, this.experimentId, this.options);
+  }
+
+  lowest(fields: SummaryFields): Promise<LowScore[]> {
+    return readLowest(this.client, this.experimentId, fields, this.options);
   }
 
   /** Completes the experiment. Returns how another job has ended it before, or null. */

@@ -1,5 +1,6 @@
 import type { ScoreBatch } from '../api/types.cjs';
 import type { Client } from '../client.js';
+import { ServiceError } from '../core/errors.js';
 import { sleep } from '../core/retry.js';
 import type { RequestOptions } from '../api/calls.cjs';
 import { sameName, type SplitScorers } from './scoring.js';
@@ -23,6 +24,26 @@ export async function checkHosted(
       throw new TypeError(
         `scorers: ${scorer} is of kind human. Scorers of kind human cannot be run; leave it out.`,
       );
+    if (scorer_kind === 'llm_judge') await checkJudge(client, scorer, scorer_id, options);
+  }
+}
+
+/** Has a judge's scorer score nothing, which fails if its judge is not configured. */
+async function checkJudge(
+  client: Client,
+  scorer: string,
+  scorer_id: string,
+  { signal }: RequestOptions,
+): Promise<void> {
+  const none = new Date(0).toISOString();
+  try {
+    await client.api.runScorer(
+      { scorer_id, body: { mode: 'test', since: none, until: none } },
+      { maxRetries: 2, ...(signal && { signal }) },
+    );
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 503) throw error;
+    throw new Error(`The scorer ${scorer} cannot be run. ${error.detail}`, { cause: error });
   }
 }
 

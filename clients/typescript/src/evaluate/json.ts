@@ -41,9 +41,10 @@ function faultOf(value: unknown): string | null {
   }
 }
 
-/** Names objects that JSON would write as `{}` although they hold something, such as a Map, an Error or a Promise. */
+/** Names objects that JSON would write as `{}` although they hold something, such as a Map or a Promise, and binary data. */
 function faultOfObject(value: object): string | null {
-  if (Array.isArray(value) || Object.keys(value).length > 0) return null;
+  const isBinary = ArrayBuffer.isView(value);
+  if (!isBinary && (Array.isArray(value) || Object.keys(value).length > 0)) return null;
   const kind = Object.prototype.toString.call(value).slice(8, -1);
   const prototype: unknown = Object.getPrototypeOf(value);
   const isPlain = kind === 'Object' && (prototype === null || Object.getPrototypeOf(prototype) === null);

@@ -3,6 +3,7 @@ import type { RequestOptions } from '../api/calls.cjs';
 import type { Client } from '../client.js';
 import type { ReadData } from './data.js';
 import type { EvaluateOptions } from './options.js';
+import { releaseRunKey } from './start-over.js';
 
 /** The experiment of a run. */
 export interface OpenExperiment {
@@ -40,15 +41,15 @@ export async function openExperiment(
     baseline,
     resume = true,
   } = options;
-  const existing = resume
-    ? await findExperiment(client, { name, experimentName, runKey }, requests)
-    : undefined;
+  const found = await findExperiment(client, { name, experimentName, runKey }, requests);
+  const existing = resume ? found : undefined;
   if (existing) checkSameData(existing, data);
   // the records of a run that continues are not written again: it has their versions of its start
   const isPinned = existing !== undefined && data.isRecords;
   const { pinned, versions } = isPinned
     ? { pinned: pinnedBy(existing), versions: null }
     : await data.upload(client, requests);
+  if (found && !resume) await releaseRunKey(client, found, requests);
   const { data: experiment, response } = await client.api
     .createExperiment(
       {

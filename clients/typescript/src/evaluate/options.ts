@@ -164,7 +164,10 @@ export interface EvaluateOptions<I = any, O = any, E = any> {
    * the CI names; else a random key that lasts until the run has ended.
    */
   runKey?: string;
-  /** False starts a new run even if there is one to continue. A `runKey` must then be a new one. Default true. */
+  /**
+   * False starts a new run even if there is one to continue. The earlier run of the same key is marked as failed, or archived
+   * if it was completed. Default true.
+   */
   resume?: boolean;
   /** How often a call of the task that failed is made again at once. Default 0. */
   retries?: number;
@@ -223,9 +226,9 @@ const COMMIT_VARIABLES = [
 ];
 
 /** Returns the run key that the options or the CI name, or null. */
-export function namedRunKey({ runKey, resume }: Pick<EvaluateOptions, 'runKey' | 'resume'>): string | null {
+export function namedRunKey({ runKey }: Pick<EvaluateOptions, 'runKey'>): string | null {
   if (runKey !== undefined) return runKey;
-  if (resume === false || typeof process === 'undefined') return null;
+  if (typeof process === 'undefined') return null;
   for (const variable of COMMIT_VARIABLES) {
     const commit = process.env[variable]?.trim();
     if (commit) return commit;

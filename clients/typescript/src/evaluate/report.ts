@@ -23,11 +23,8 @@ export function reporterOf({
   onProgress,
 }: Pick<EvaluateOptions, 'name' | 'report' | 'onProgress'>): Reporter {
   const command = commandRun();
-  const isPlain = typeof process !== 'undefined' && process.stderr !== undefined && !command;
-  const isTest =
-    isPlain && (process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined);
-  const reports = isPlain && (report === 'auto' ? !isTest : report);
-  const printer = reports && (report === true || !onProgress) ? printerOf(name) : undefined;
+  const reports = !command && isReporting(report);
+  const printer = reports && isPrinting({ report, onProgress }) ? printerOf(name) : undefined;
   return {
     progress: (progress) => {
       onProgress?.(progress);
@@ -39,6 +36,24 @@ export function reporterOf({
       if (reports) setExitStatus(summary);
     },
   };
+}
+
+type ReportOptions = Pick<EvaluateOptions, 'report' | 'onProgress'>;
+
+/** Tells whether a run that no command runs reports to the process. */
+function isReporting(report: EvaluateOptions['report'] = 'auto'): boolean {
+  if (typeof process === 'undefined' || process.stderr === undefined) return false;
+  const isTest = process.env['VITEST'] !== undefined || process.env['JEST_WORKER_ID'] !== undefined;
+  return report === 'auto' ? !isTest : report;
+}
+
+const isPrinting = ({ report, onProgress }: ReportOptions): boolean =>
+  isReporting(report) && (report === true || !onProgress);
+
+/** Writes a line about a run to standard error, if the run or its command prints. */
+export function writeNotice(options: ReportOptions & { name: string }, text: string): void {
+  if (!commandRun() && !isPrinting(options)) return;
+  process.stderr.write(`${process.stderr.isTTY ? '\r\u001b[K' : ''}${options.name}: ${text}\n`);
 }
 
 /** Sets the exit status of the process, unless an earlier run of the file was worse. */

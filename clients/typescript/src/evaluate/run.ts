@@ -1,5 +1,6 @@
 import type { Client } from '../client.js';
 import type { RequestOptions } from '../api/calls.cjs';
+import { nodeModule } from '../core/node.js';
 import { callTask } from './call.js';
 import { type CaseRun, casesToRun } from './cases.js';
 import type { OpenExperiment } from './open-experiment.js';
@@ -63,6 +64,8 @@ export class Run {
     const { client, options, spool, experiment } = setup;
     this.finished = setup.kept;
     this.requests = { ...setup.requests, signal: this.uploadStop.signal };
+    // each running case listens; Node warns about more than 10
+    nodeModule('events')?.setMaxListeners(0, this.stop.signal, this.uploadStop.signal);
     this.traces = new Traces(client, { name: options.name, experimentId: experiment.experiment_id });
     this.uploader = new Uploader(client, experiment.experiment_id, spool, this.traces, {
       ...this.requests,

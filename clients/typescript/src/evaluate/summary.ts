@@ -1,4 +1,6 @@
 import type { GateCheck, GateResult } from '../api/types.cjs';
+import type { Failure } from './failures.js';
+import type { LowScore } from './lowest.js';
 
 /** The scores of one scorer. */
 export interface ScoreSummary {
@@ -50,13 +52,6 @@ export interface UploadCounts {
   discarded: number;
 }
 
-/** A result with an error. */
-export interface Failure {
-  caseId: string;
-  input: unknown;
-  error: string;
-}
-
 /**
  * - `passed` or `failed`: what the gate decided
  * - `completed`: all cases have a result, and there is no gate
@@ -94,7 +89,9 @@ export class EvalSummary {
   readonly gate!: GateResult | null;
   /** The worst cases of each scorer, at most 20 of each. */
   readonly regressions!: Regression[];
-  /** At most 20. */
+  /** The 5 lowest scores of each scorer whose check failed; without a gate, of each scorer. Good scores are left out. */
+  readonly lowest!: LowScore[];
+  /** The most frequent errors, at most 20, of the first 1,000 failed results. */
   readonly failures!: Failure[];
   readonly uploads!: UploadCounts;
   readonly traces!: { sent: number; missing: number };
@@ -115,12 +112,8 @@ export class EvalSummary {
     return [
       `${this.name}: ${this.status}`,
       ...section('Regressions', this.regressions.map(regressionLine)),
-      ...section(
-        'Failed cases',
-        this.failures.map(({ caseId, input, error }) =>
-          [short(caseId), snippet(input), short(error)].join('  '),
-        ),
-      ),
+      ...section('Lowest scores', this.lowest.map(lowestLine)),
+      ...section('Failed cases', this.failureLines()),
       ...section('Scores', scoreLines(this.scores)),
       ...section('Gate', (this.gate?.checks ?? []).map(checkLine)),
       ...section('Notes', this.problems),
@@ -129,7 +122,23 @@ export class EvalSummary {
       `Experiment ${this.experimentId}${this.resumed ? ', continued' : ''}`,
     ].join('\n');
   }
+
+  private failureLines(): string[] {
+    const lines = this.failures.map(({ caseId, input, error, count }) => {
+      const others = count > 1 ? ` and ${count - 1} more` : '';
+      return `${short(caseId)}${others}  ${snippet(input)}  ${short(error)}`;
+    });
+    const shown = this.failures.reduce((sum, { count }) => sum + count, 0);
+    return shown > 0 && shown < this.cases.failed
+      ? [...lines, `and ${this.cases.failed - shown} more`]
+      : lines;
+  }
 }
+
+const lowestLine = ({ scorer, caseId, score, input, expected, output }: LowScore): string => {
+  const [question, answer, right] = [input, output, expected].map((value) => snippet(value));
+  return `${short(caseId)}  ${scorer} ${number(score)}  ${question} -> ${answer}${expected == null ? '' : `, expected ${right}`}`;
+};
 
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length > 0 ? [`${title}:`, ...lines.map((line) => `  ${line}`)] : [];

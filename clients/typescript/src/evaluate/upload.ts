@@ -187,6 +187,8 @@ export class Uploader {
       if (status === 413 && batchSize > 1) {
         this.batchItems = Math.floor(batchSize / 2);
         this.requeue(one);
+      } else if (status === 429 || status >= 500) {
+        throw new Error(`The service could not store the result of ${one.result.id}: ${answer.error.detail}`);
       } else this.refuse(one, answer.error.detail, done);
       return;
     }
