@@ -163,6 +163,7 @@ describe('agent-registry eval run', () => {
       await new Promise(() => {});`,
     'hangs.mjs': 'await new Promise(() => {});',
     'away.mjs': evalOf('retryForMs: 1,'),
+    'retries.mjs': evalOf('retryForMs: 2500,'),
     'not-awaited.mjs': FAILING.replace('await evaluate', 'evaluate'),
   };
   const NO_SERVICE = { SERVICE_URL: '', SERVICE_API_KEY: '', SERVICE_WORKSPACE_ID: '' };
@@ -189,7 +190,7 @@ describe('agent-registry eval run', () => {
     ['no service', ['eval', 'run', 'away.mjs'], { SERVICE_URL: 'http://127.0.0.1:1' }, 5, '127.0.0.1:1'],
     [
       'what it retries',
-      ['eval', 'run', 'not-awaited.mjs'],
+      ['eval', 'run', 'retries.mjs'],
       { SERVICE_URL: 'http://127.0.0.1:1' },
       5,
       '127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1. Retrying.',

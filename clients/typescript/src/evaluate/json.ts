@@ -50,7 +50,7 @@ function faultOfObject(value: object): string | null {
   const isPlain = kind === 'Object' && (prototype === null || Object.getPrototypeOf(prototype) === null);
   if (isPlain || kind === 'String' || kind === 'Number' || kind === 'Boolean') return null;
   const name = (value.constructor as { name?: string } | undefined)?.name || kind;
-  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}, which JSON cannot hold`;
+  return `${/^(?:[AEIO]|U(?!int))/.test(name) ? 'an' : 'a'} ${name}, which JSON cannot hold`;
 }
 
 /** Returns a copy of the members of a case that are objects, so that who gets it cannot change the case of others. */
