@@ -1,7 +1,7 @@
 // npm test: installs missing packages, lints, builds everything and runs the tests. Passes arguments to jest
 // (npm test -- records); with arguments, it does not lint. npm run test:heavy runs the heavy tests instead.
 import { statfsSync } from 'node:fs';
-import { ensureBuilt, ALL } from './lib/build-state.mjs';
+import { ensureBuilt, ensureClient, ALL } from './lib/build-state.mjs';
 import { ensureDependencies } from './lib/dependencies.mjs';
 import { ROOT, run, say } from './lib/project.mjs';
 
@@ -24,6 +24,7 @@ if (hasMemory()) process.env.TMPDIR = MEMORY.directory;
 const lint = () => isHeavy || args.length > 0 || run('npm', ['run', '--silent', 'lint']);
 const stages = [
   ['installing dependencies', () => ensureDependencies({ dev: true })],
+  ['building the client', ensureClient], // lint and build read its declarations
   // in parallel, because neither needs the result of the other
   [
     'lint or build',

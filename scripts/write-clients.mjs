@@ -25,7 +25,7 @@ const EVENTS = 'text/event-stream';
 /** Longest type that is written where it is used instead of by its name. */
 const INLINE = 60;
 /** Longest comment on a member of a response. */
-const LONGEST = 80;
+const LONGEST = 60;
 /** An example of a name in a path, which the client encodes itself. */
 const ENCODED_NAME = ', such as `name:support%20cases`';
 /** Parameters that each list has. They are declared once. */

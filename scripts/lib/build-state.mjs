@@ -38,7 +38,7 @@ async function ensureProject(config, checkTypes) {
 }
 
 /** Builds the client unless it is up to date. Resolves to false if that fails. */
-async function ensureClient() {
+export async function ensureClient() {
   if (existsSync(CLIENT_STAMP) && readFileSync(CLIENT_STAMP, 'utf8') === clientStamp()) return true;
   say('building the client');
   return runNode('scripts/build-client.mjs');

@@ -268,9 +268,15 @@ describe('agent-registry eval run', () => {
   });
 
   it('stops at Ctrl-C, and continues when it is started again', async () => {
-    const task = "({ id, signal }) => { if (id === 'b' && !existsSync('reached')) { writeFileSync('reached', ''); return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))); } appendFileSync('called', id); return 0; }";
-    const options = `name: 'stopped', signal: new AbortController().signal, task: ${task},`;
-    folder.write('stopped.mjs', `import { appendFileSync, existsSync, writeFileSync } from 'node:fs';${evalOf(options)}`);
+    const task = `({ id, signal }) => {
+      appendFileSync('calls', id);
+      if (id !== 'b' || existsSync('reached')) return 0;
+      writeFileSync('reached', '');
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    }`;
+    const evaluation = evalOf(`name: 'stopped', signal: new AbortController().signal, task: ${task},`);
+    const imports = "import { appendFileSync, existsSync, writeFileSync } from 'node:fs';";
+    folder.write('stopped.mjs', `${imports}${evaluation}`);
     const { child, ended } = folder.start(['eval', 'run', 'stopped.mjs']);
     await until(() => existsSync(folder.pathOf('reached')));
     child.kill('SIGINT');
@@ -279,10 +285,9 @@ describe('agent-registry eval run', () => {
     expect(stopped.stdout).toMatch(
       /^stopped: incomplete\n[^]*The run was interrupted\. Start the run again to continue\.\n/,
     );
-    const { code } = await folder.run(['eval', 'run', 'stopped.mjs']);
-    expect(code).toBe(0);
-    expect(readFileSync(folder.pathOf('called'), 'utf8')).toBe('abc');
-  }); // oxfmt-ignore
+    expect((await folder.run(['eval', 'run', 'stopped.mjs'])).code).toBe(0);
+    expect(readFileSync(folder.pathOf('calls'), 'utf8')).toBe('abbc');
+  });
 
   it('ends at once at the second Ctrl-C', async () => {
     const after = "writeFileSync('stuck', ''); await new Promise((r) => setTimeout(r, 600_000));";

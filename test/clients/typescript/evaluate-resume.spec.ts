@@ -147,6 +147,28 @@ describe('evaluate, when it is started again', () => {
       ]);
     });
 
+    it('scores the stored output where only a scorer failed', async () => {
+      const options = { name: evals.name(), runKey: 'commit-1', gate: [{ max_error_rate: 0 }] };
+      const scorerOf = (fails: boolean) => ({
+        name: 'exact',
+        score: (one: { output: unknown; expected: unknown }) => {
+          if (fails && one.output === 1) throw new Error('A typo.');
+          return one.output === one.expected;
+        },
+      });
+      const first = await evals.run({ ...options, scorers: [scorerOf(true)] });
+      expect(first).toMatchObject({ status: 'failed', cases: { failed: 1, called: 3 } });
+      const [, before] = await evals.results(first.experimentId);
+      const task = jest.fn();
+      const second = await evals.run({ ...options, task, scorers: [scorerOf(false)] });
+      expect(second).toMatchObject({ status: 'passed', cases: { done: 3, failed: 0, called: 0 } });
+      expect(task).not.toHaveBeenCalled();
+      const [, after] = await evals.results(second.experimentId);
+      expect(before).toMatchObject({ output: 1, error: 'Scorer exact: Error: A typo.', scores: {} });
+      const { trace_id } = before!;
+      expect(after).toMatchObject({ output: 1, error: null, scores: { exact: 1 }, trace_id });
+    });
+
     it('counts the cases that still fail when it is interrupted', async () => {
       const options = { name: evals.name(), runKey: 'commit-1', data: itemsOf(6) };
       const gate = [{ max_error_rate: 0 }];

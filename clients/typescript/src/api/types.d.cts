@@ -5,9 +5,7 @@ export type Health = { status: "ok"; };
 export type Me = {
   /** Null for platform principals. */
   organization: MeOrg | null;
-  /** Roles in the organization, without roles that another role implies. */
   roles: ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[];
-  /** What the API key allows, or the key that the token was exchanged for. */
   allow: KeyAllow | null;
   principal: MePrincipal;
   /** Workspaces that are not archived, by name, at most 500. */
@@ -35,9 +33,7 @@ export type PatchOrg = {
   org_id?: string;
 };
 export type Erasure = {
-  /** Never fails for good: it is retried until it has `succeeded`. */
   erasure_status: "queued" | "running" | "succeeded";
-  /** Numbers of erased rows so far, by what they are, such as `traces`. */
   counts: { [key: string]: number };
   erasure_id: string;
   subject: ErasureSubject;
@@ -174,7 +170,6 @@ export type ServiceAccount = {
   service_account_id: string;
   name: string;
   description: string | null;
-  /** The workspaces in which it holds its roles; `["*"]` means every workspace. */
   workspace_ids: string[];
   org_id: string;
   created_at: string;
@@ -207,14 +202,9 @@ export type CreateApiKey = {
   /** What the key allows. */
   allow?: KeyAllowBody | null;
 };
-export type NewApiKey = ApiKey & {
-  /** Send it as `Authorization: Bearer rsk_…`, or exchange it for a token. */
-  key: string;
-};
 export type ApiKey = {
   /** What the key allows. */
   allow: KeyAllow | null;
-  /** Maximum cost of all calls to models per month (UTC), in US dollars. */
   monthly_budget_usd: number | null;
   /** Maximum calls to models. */
   requests_per_minute: number | null;
@@ -268,7 +258,6 @@ export type RevokedToken = {
 export type Jwks = { keys: ({ [key: string]: unknown; })[]; };
 export type AuthorizationServer = {
   issuer: string;
-  /** The documentation page, because the service has no browser authorization. */
   authorization_endpoint: string;
   token_endpoint: string;
   jwks_uri: string;
@@ -287,7 +276,6 @@ export type SigningKey = {
   kid: string;
   org_id: string;
   name: string | null;
-  /** The public key (Ed25519): the member `x` of its JWK (RFC 8037). */
   public_key: string;
   /** Whether the organization signs with this key. */
   is_current: boolean;
@@ -351,7 +339,6 @@ export type AppPlan = {
   /** Resources that differ from their declaration. */
   update: PlannedResource[];
   archive: PlannedResource[];
-  /** Number of the app's resources that are not archived, after the reconcile. */
   live_count: number;
   /** The slug. */
   app: string;
@@ -529,9 +516,7 @@ export type Search = {
 };
 export type SearchPage = {
   items: SearchItem[];
-  /** `total` is null if there are more hits than the search ranks. */
   page: PageMeta;
-  /** True if the mode is `hybrid` and the query could not be embedded. */
   vector_unavailable: boolean;
 };
 export type Usage = {
@@ -577,7 +562,6 @@ export type TelemetryTraceStats = {
   /** The time range of the query, including defaults. */
   since: string;
   until: string;
-  /** Whether `rows` is truncated, to the first 10,000 groups or to 32 MiB. */
   is_truncated: boolean;
 };
 export type SpanStatsQuery = {
@@ -604,13 +588,11 @@ export type ScoredTrace = {
   input_tokens: number | null;
   output_tokens: number | null;
   cost_usd: number | null;
-  /** Number of values in its spans that were masked, by the rules of the workspace. */
   masked_count: number;
   /** `error` if at least one span has an error. */
   status: "ok" | "error";
   /** The newest 100 current scores of the trace, newest first. */
   scores: TraceScore[];
-  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
   agent_version: string | null;
   /** When the last of its spans ended. */
   ended_at: string;
@@ -637,7 +619,6 @@ export type TraceTree = ScoredTrace & {
   output: unknown;
   /** Size of input and output as JSON, in bytes. */
   content_size: number;
-  /** Spans in tree order: each before its children, and children by start. */
   spans: TreeSpan[];
   /** Whether the trace has more spans. */
   is_truncated: boolean;
@@ -661,12 +642,10 @@ export type Session = {
   span_count: number;
   /** Number of spans with an error. */
   error_count: number;
-  /** Sum over the traces that report input tokens; null if none does. */
   input_tokens: number | null;
   output_tokens: number | null;
   /** Sum of the known costs of its traces, in US dollars. */
   cost_usd: number | null;
-  /** Traces with tokens whose cost is unknown, which `cost_usd` does not include. */
   unpriced_count: number;
   session_id: string;
   /** Start of its first trace. */
@@ -698,7 +677,6 @@ export type TranscriptItem = {
   content: unknown;
   /** Arguments of the tool call; null if they were not recorded. */
   arguments: unknown;
-  /** Result of the tool call; null until it has one, or if it was not recorded. */
   result: unknown;
   /** Duration of the model call that answered, or of the tool. */
   duration_ms: number | null;
@@ -714,7 +692,6 @@ export type TranscriptItem = {
   error: string | null;
   at: string;
   trace_id: string;
-  /** The model call that received or answered the message, or the span of the tool. */
   span_id: string | null;
   /** The model that answered. */
   model: string | null;
@@ -730,7 +707,6 @@ export type LogRecord = {
   flags: number;
   resource: SpanResource;
   scope: SpanScope;
-  /** Severity number of OpenTelemetry, 1 to 24; 0 if the sender sent none. */
   severity_number: number;
   /** Short name of the severity. */
   severity: "unspecified" | "trace" | "trace2" | "trace3" | "trace4" | "debug" | "debug2" | "debug3" | "debug4" | "info" | "info2" | "info3" | "info4" | "warn" | "warn2" | "warn3" | "warn4" | "error" | "error2" | "error3" | "error4" | "fatal" | "fatal2" | "fatal3" | "fatal4";
@@ -739,11 +715,9 @@ export type LogRecord = {
   logged_at: string;
   /** When the event happened; null if the sender sent no time. */
   occurred_at: string | null;
-  /** When the event was observed; null if the sender sent no time. */
   observed_at: string | null;
   /** The severity as its source names it. */
   severity_text: string | null;
-  /** Name of the event that the record describes, else its attribute `event.name`. */
   event_name: string | null;
   /** 32 lower-case hexadecimal digits. */
   trace_id: string | null;
@@ -995,7 +969,6 @@ export type AgentCard = {
   supportedInterfaces: ({
   /** An absolute URL, or `host:port` for gRPC. */
   url: string;
-  /** `JSONRPC`, `GRPC`, `HTTP+JSON`, or the URI of another binding. */
   protocolBinding: string;
   /** The version of A2A at this address. */
   protocolVersion: string;
@@ -1071,7 +1044,6 @@ export type AgentSession = {
   metadata: { [key: string]: unknown; };
   session_id: string;
   agent_id: string;
-  /** True if the agent, or this version of it, was deleted, else absent. */
   agent_erased?: boolean;
   title: string | null;
   prompt: string;
@@ -1114,7 +1086,6 @@ export type Message = {
   role: "user" | "assistant" | "system" | "tool";
   content: unknown;
   tool_calls: unknown[] | null;
-  /** Always null, because a message cannot be archived on its own. */
   archived_at: null;
   message_id: string;
   session_id: string;
@@ -1226,13 +1197,11 @@ export type ServerTest = {
 };
 export type ToolChanges = {
   unchanged_count: number;
-  /** Listed tools that are left out, for example because of an invalid `inputSchema`. */
   skipped?: SkippedTool[];
   /** New tools, and tools that reappeared. */
   added: string[];
   /** Tools whose digest changed. */
   updated: string[];
-  /** Tools that the server no longer lists, or that can no longer be used. */
   archived: string[];
 };
 export type ServerCheck = {
@@ -1243,7 +1212,6 @@ export type ServerCheck = {
   latency_ms: number | null;
   server_info: ServerInfo | null;
   error: ServerFailure | null;
-  /** Null if the check failed, because a failed check does not change the tools. */
   tools: ToolCounts | null;
   /** The first 20 listed tools that were left out. */
   skipped: SkippedTool[] | null;
@@ -1504,7 +1472,6 @@ export type ModelUsage = ModelUsageTotal & {
   day?: string;
   /** The name of the model. */
   model?: string | null;
-  /** The name of the service account, or the display name of the user. */
   principal?: string | null;
   /** Null for cached responses. */
   provider_id?: string | null;
@@ -1542,14 +1509,12 @@ export type Dataset = {
   row_count: number | null;
   /** Number of the newest CSV version. */
   latest_version: number | null;
-  /** Promoted experiments: maps the name of an evaluation to an experiment id. */
   baselines: { [key: string]: string };
   dataset_id: string;
   workspace_id: string;
   name: string;
   description: string | null;
   tags: string[];
-  /** The store item and release that the dataset was installed from. */
   acquired_from: AcquiredFrom | null;
   created_at: string;
   updated_at: string;
@@ -1770,7 +1735,6 @@ export type Experiment = {
   subject_kind: "agent" | "harness" | "skill" | null;
   context_manifest: unknown;
   experiment_status: "running" | "completed" | "failed";
-  /** The part of the dataset that backs the experiment; null for all of it. */
   dataset_filter: DatasetFilter | null;
   expected_case_count: number | null;
   /** How often each case is run. */
@@ -1786,16 +1750,13 @@ export type Experiment = {
   experiment_name: string;
   description: string | null;
   dataset_id: string | null;
-  /** Whether the dataset, or the CSV version that the experiment pins, was deleted. */
   dataset_erased: boolean;
   baseline_experiment_id: string | null;
   /** Whether the baseline was deleted. */
   baseline_erased: boolean;
   subject_id: string | null;
   run_key: string | null;
-  /** Null until metrics are written or the experiment is finalized. */
   summary: ExperimentSummary | null;
-  /** Null until the experiment is finalized, and for an experiment without a dataset. */
   dataset_snapshot: DatasetSnapshot | null;
   tags: string[];
   finalized_at: string | null;
@@ -1891,7 +1852,6 @@ export type Comparison = {
   scorer_count: number;
   candidate: ComparedExperiment;
   baseline: ComparedExperiment;
-  /** Whether either experiment has more results than are compared. */
   is_truncated: boolean;
   totals: ComparisonTotals;
   scorers: ScorerComparison[] | null;
@@ -1902,7 +1862,6 @@ export type Comparison = {
 export type Agreement = {
   /** The requested version of the scorer; null for any version. */
   scorer_version: number | null;
-  /** The requested version of the reference; null for any version. */
   reference_scorer_version: number | null;
   /** Number of units of which both scored the same target. */
   units: number;
@@ -1919,16 +1878,13 @@ export type Agreement = {
   observed_agreement: Measure | null;
   /** Cohen 1960: agreement beyond chance, from -1 to 1. */
   cohens_kappa: Measure | null;
-  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. */
   weighted_kappa: Measure | null;
   /** Krippendorff's alpha for categories. */
   krippendorffs_alpha_nominal: Measure | null;
   krippendorffs_alpha_interval: Measure | null;
   /** Mean absolute difference, on the scale of the scores. */
   mean_absolute_error: Measure | null;
-  /** Mean of Cohen's kappa with each person, without those for whom it is undefined. */
   mean_kappa: number | null;
-  /** The at most 100 people with the most units, each compared with the scorer. */
   people: PersonAgreement[];
 };
 export type Gate = {
@@ -2070,7 +2026,6 @@ export type ExperimentTrace = {
   input_tokens: number | null;
   output_tokens: number | null;
   cost_usd: number | null;
-  /** The newest result of the experiment that references the trace. */
   result_id: string | null;
   case_id: string | null;
   /** 32 lower-case hexadecimal digits. */
@@ -2128,7 +2083,6 @@ export type TraceStats = {
 export type CaseTrials = {
   /** Number of trials with a score or an error. */
   n: number;
-  /** Number of trials without an error whose score is at least the threshold. */
   passed: number;
   case_id: string;
   /** Mean of the scores; null without scores. */
@@ -2286,7 +2240,6 @@ export type ScoreRun = {
   score_run_id: string;
   /** The rule that started the run; null for any other run. */
   rule_id: string | null;
-  /** The batch that the run belongs to; null for a run outside of batches. */
   score_batch_id: string | null;
   workspace_id: string;
   scorer_id: string;
@@ -2400,15 +2353,12 @@ export type ScoringRule = {
   /** How the limit is spent over the day. */
   pace: "even" | "greedy";
   spent_today_usd: number;
-  /** Number of traces or sessions in the runs that the rule started today (UTC). */
   sent_count: number;
   skipped_count: number;
   scored_count: number;
   /** Number of traces or sessions processed. */
   seen_count: number;
-  /** Number of processed traces or sessions that match the filters and are sampled. */
   chosen_count: number;
-  /** Number of chosen traces or sessions in the runs that the rule started. */
   ordered_count: number;
   rule_id: string;
   scorer_id: string;
@@ -2418,7 +2368,6 @@ export type ScoringRule = {
   max_cost_usd_per_day: number | null;
   /** When the rule was created, or last enabled or restored. */
   enabled_at: string;
-  /** Arrival time of the last trace that the rule processed; null before the first. */
   last_seen_at: string | null;
   /** When the rule last started a run. */
   last_run_at: string | null;
@@ -2471,7 +2420,6 @@ export type CreateScore = {
   author?: string | null;
 };
 export type Score = {
-  /** Null if the score names no scorer, or its version is unknown. */
   scorer_version: number | null;
   scorer_kind: "code" | "llm_judge" | "human" | null;
   source: "client" | "hosted" | "human" | "end_user";
@@ -2487,9 +2435,7 @@ export type Score = {
   scorer_id: string | null;
   /** The scorer's name when the score was given. */
   scorer_name: string;
-  /** The scored trace, or the trace that the scored result references. */
   trace_id: string | null;
-  /** The scored session, or the session of the scored trace or result. */
   session_id: string | null;
   /** The scored result. */
   result_id: string | null;
@@ -2505,7 +2451,6 @@ export type Score = {
   author: string | null;
   /** The run that gave the score. */
   score_run_id: string | null;
-  /** For a score by a judge: its model, as the provider answered it. */
   model: string | null;
   judge_digest: string | null;
   is_truncated: boolean;
@@ -2575,7 +2520,6 @@ export type ScoreStatsQuery = {
   created_by?: string;
 };
 export type ScoreStats = {
-  /** One row for each group, in the order of the group's values, null last. */
   rows: ScoreStatsRow[];
   /** Whether `rows` is truncated to the first 10,000 groups. */
   is_truncated: boolean;
@@ -2684,7 +2628,6 @@ export type ScoreItem = {
 export type ItemOutcome = {
   outcome: "scored" | "skipped";
   item_id: string;
-  /** Whether as many people as `scores_per_item` have scored the item. */
   is_completed: boolean;
   scores: AnsweredScore[];
 };
@@ -2700,12 +2643,9 @@ export type StoreItem = {
   actions: ("install" | "run" | "download" | "fork")[];
   /** Size of the package, in bytes. */
   size_bytes: number;
-  /** The number of files in the package, including `manifest.json`. */
   file_count: number;
-  /** Whether the operator of the service has reviewed the newest release. */
   is_reviewed?: boolean;
   store_item_id: string;
-  /** A second id of the newest release, assigned when it was published. */
   publication_id: string;
   publisher_org_id: string;
   name: string;
@@ -2800,14 +2740,12 @@ export type CatalogueRelease = {
   /** SHA-256 of the package, in hexadecimal. */
   sha256: string;
   manifest: PackageManifest;
-  /** A compact JWS (RFC 7515) of the release, or null if it is not signed. */
   signature: string | null;
   created_at: string;
 };
 export type CatalogueItem = StoreItem & {
   created_at: string;
   updated_at: string;
-  /** A compact JWS (RFC 7515) of the newest release, or null if it is not signed. */
   signature: string | null;
 };
 export type ReviewStoreItem = {
@@ -2897,9 +2835,7 @@ export type KeyAllow = {
 };
 export type MePrincipal = {
   principal_type: "user" | "service_account" | "platform";
-  /** `user_id`, `service_account_id`, or the subject of a platform principal. */
   principal_id: string;
-  /** The display name of a person, or the name of a service account. */
   name: string | null;
 };
 export type MeWorkspace = {
@@ -2924,7 +2860,6 @@ export type Roles = ("viewer" | "annotator" | "editor" | "evaluator" | "publishe
 export type RolesOfPatchServiceAccount = ("viewer" | "annotator" | "editor" | "evaluator" | "publisher" | "runtime" | "admin" | "owner")[] | null;
 export type MaskingRule = {
   builtin?: "email" | "phone" | "card" | "api_key" | null;
-  /** Names of members or attributes, such as `input` or `gen_ai.input.messages`. */
   fields?: string[] | null;
   pattern?: string | null;
   /** Replaces each match, taken literally. */
@@ -2939,7 +2874,6 @@ export type Retention = {
   metrics_days?: number | null;
   /** Days after the creation of a score of a trace or a session. */
   scores_days?: number | null;
-  /** Days after the last change of a session with an agent, such as a message. */
   sessions_days?: number | null;
 };
 export type KeyAllowBody = {
@@ -2953,14 +2887,12 @@ export type KeyAllowBody = {
   agent_id?: string | null;
 };
 export type Declaration = {
-  /** Only admins can add, change and remove declarations of the kind `api` (403). */
   kind: "file" | "api" | "mcp_server" | "skill" | "agent";
   /** Unique among the app's resources of the kind. */
   name: string;
   spec: { [key: string]: unknown; };
 };
 export type AppSyncError = {
-  /** The faults, with JSON Pointers into the app, such as `/resources/3/name`. */
   errors: FieldError[];
   /** The time when a reconcile first failed for this reason. */
   at: string;
@@ -2984,11 +2916,9 @@ export type StoredApiAuth = {
 export type AcquiredFrom = {
   version_ordinal: number;
   store_item_id: string;
-  /** The release from which the copy was last installed or upgraded. */
   release_id: string;
   /** The publisher's resource. */
   artifact_id: string;
-  /** The version of the publisher's resource that the release contains. */
   version_id: string;
 };
 export type PatchApiAuth = {
@@ -3009,7 +2939,6 @@ export type AuditChange = {
   member: string;
 };
 export type ErasureRequestSubject = {
-  /** An `end_user` is whom `user_id` of traces and `author` of end-user scores name. */
   kind: "end_user" | "session" | "workspace" | "org";
   /** The id of the end user, session, workspace or organization. */
   id: string;
@@ -3041,7 +2970,6 @@ export type PageMeta = {
   next_cursor: string | null;
 };
 export type ByteUsage = {
-  /** The bytes of distinct contents, because equal bytes are stored once. */
   used: number;
   /** `FILE_QUOTA_BYTES`. */
   quota: number | null;
@@ -3060,7 +2988,6 @@ export type RuleFilter = {
   field: "root_name" | "service_name" | "agent_version" | "model" | "status" | "session_id" | "user_id" | "environment" | "tag" | "prompt_name" | "prompt_version" | "duration_ms" | "input_tokens" | "output_tokens" | "total_tokens" | "cost_usd" | "span_count" | "error_count";
   /** `gte` and `lte` apply only to measures. */
   op: "eq" | "in" | "gte" | "lte";
-  /** A string, or a number for a measure; for `in`, a list of 1 to 100 values. */
   value: unknown;
 };
 export type TraceMetric = {
@@ -3080,7 +3007,6 @@ export type TraceStatsRow = {
   values: { [key: string]: number | null };
 };
 export type SpanMetric = {
-  /** Tokens and cost count once where a call or a step repeats the calls below it. */
   measure: "duration_ms" | "time_to_first_token_ms" | "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens" | "total_tokens" | "cost_usd" | "error_count" | "count";
   aggregation: Aggregation;
 };
@@ -3130,7 +3056,6 @@ export type TreeSpan = {
   reasoning_tokens: number | null;
   time_to_first_token_ms: number | null;
   cost_usd: number | null;
-  /** Depth in the tree: 0 at the top, and for a span whose parent is missing. */
   depth: number;
   /** 16 lower-case hexadecimal digits. */
   span_id: string;
@@ -3172,9 +3097,7 @@ export type ExportMetricsPartialSuccess = {
 export type Exemplar = {
   /** Time with nanoseconds. */
   timestamp: string;
-  /** A number, a string if a double cannot represent the number, or null. */
   value: unknown;
-  /** Attributes of the measurement that are not attributes of the data point. */
   attributes: { [key: string]: unknown; };
   trace_id: string | null;
   span_id: string | null;
@@ -3182,7 +3105,6 @@ export type Exemplar = {
 export type SkillFileInput = {
   /** The encoding of `content`. */
   encoding?: "utf-8" | "base64" | null;
-  /** The path relative to the directory of the skill, such as `scripts/build.py`. */
   path: string;
   content: string;
 };
@@ -3209,7 +3131,6 @@ export type AgentTool = {
   tool_name: string;
 };
 export type AgentSkillInput = {
-  /** The version to pin the agent to: its number, a label, or `latest`. */
   version_ordinal?: number | string | null;
   /** True if the skill, or the version, was deleted, else absent. */
   erased?: boolean;
@@ -3235,7 +3156,6 @@ export type DeclaredTool = {
   output_schema?: { [key: string]: unknown; } | null;
   /** The name of `output_schema` in the Model Context Protocol. */
   outputSchema?: { [key: string]: unknown; } | null;
-  /** Hints about the behaviour of the tool, as in the Model Context Protocol. */
   annotations?: { [key: string]: unknown; } | null;
 };
 export type ServerAuth = NoneServerAuth | BearerServerAuth | HeaderServerAuth | OauthServerAuth;
@@ -3246,7 +3166,6 @@ export type StoredServerAuth = ServerAuthView & {
   has_client_secret: boolean;
 };
 export type ServerHealth = {
-  /** `unknown` until the first check, and after a change of URL, transport or `auth`. */
   status: "unknown" | "healthy" | "unhealthy";
   latency_ms: number | null;
   error: ServerFailure | null;
@@ -3294,7 +3213,6 @@ export type ServerFailure = {
   message: string;
 };
 export type SkippedTool = {
-  /** The name, or the place in the list, such as `#2`, if it has no valid name. */
   name: string;
   /** The member of the tool that is invalid, and its rule. */
   reason: string;
@@ -3364,7 +3282,6 @@ export type ModelTargetView = {
   weight?: number | null;
   max_input_tokens?: number | null;
   max_output_tokens?: number | null;
-  /** `cooling_down` after three failures in a row, until the target answers. */
   state: "active" | "cooling_down";
   /** When the target last failed. */
   last_error_at: string | null;
@@ -3383,11 +3300,9 @@ export type ModelUsageTotal = {
   failed_count: number;
   /** Calls with a cached response. */
   cached_count: number;
-  /** Requests to providers, including those of calls that another provider answered. */
   attempts: number;
   /** Attempts that failed because of the provider. */
   failed_attempts: number;
-  /** Calls without a known price, which `cost_usd` does not include. */
   unpriced_count: number;
   estimated_count: number;
   input_tokens: number;
@@ -3405,7 +3320,6 @@ export type CsvMapping = {
   input?: string | string[] | null;
   /** Columns of `expected`. */
   expected?: string | string[] | null;
-  /** Columns of `metadata`, to which columns are added that no part names. */
   metadata?: string | string[] | null;
   /** Columns of `tags`. */
   tags?: string | string[] | null;
@@ -3475,7 +3389,6 @@ export type ExperimentSummary = {
   scorers?: { [key: string]: ScorerReference };
   metrics: { [key: string]: unknown; } | null;
   coverage?: Coverage;
-  /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
   /** Whether there are more than 1,000 scorers. */
   is_scorers_truncated?: boolean;
@@ -3486,7 +3399,6 @@ export type DatasetSnapshot = {
   /** Number of cases: records, or rows of the CSV version. */
   record_count: number;
   erased?: true;
-  /** The records at the time the experiment was created, empty for a CSV version. */
   records?: SnapshotRecord[];
   dataset_id: string;
   sha256: string;
@@ -3505,7 +3417,6 @@ export type ComparedExperiment = {
   result_count: number;
   /** Number of these results with an error. */
   error_count: number;
-  /** Number of cases that the dataset has for the experiment; null without a dataset. */
   expected_case_count: number | null;
   /** How often each case is run. */
   trials: number;
@@ -3523,21 +3434,18 @@ export type ComparisonTotals = {
   /** Cases of both experiments that have not changed. */
   cases_shared: number;
   changed_case_count: number;
-  /** Those of `cases_shared` with a result whose content was erased on either side. */
   erased_count: number;
   cases_only_in_candidate: number;
   cases_only_in_baseline: number;
 };
 export type ScorerComparison = {
   unit: "cases";
-  /** Two-sided p-value of the paired permutation test by sign flips. */
   p_value: number | null;
   /** Number of cases with scores on both sides. */
   cases: number;
   improved: number;
   regressed: number;
   unchanged: number;
-  /** Number of cases whose score is null or absent on either side. */
   missing: number;
   judge_changed_count: number;
   /** Number of cases that have changed, as in `totals`. */
@@ -3596,9 +3504,7 @@ export type GateRule = {
   min_coverage?: number | null;
   /** Maximum number of cases that are worse than in the baseline. */
   max_regressed_cases?: number | null;
-  /** Not needed for `max_error_rate`, `max_p95_duration_ms` and `max_mean_cost_usd`. */
   scorer?: string | null;
-  /** Minimum mean of the scores over the cases, each with the mean of its trials. */
   min_mean?: number | null;
   max_regression?: number | null;
   /** How far any single case may drop below the baseline. */
@@ -3628,7 +3534,6 @@ export type GateCheck = {
   status: "passed" | "failed" | "skipped";
   /** The version of the scorer whose scores count. */
   scorer_version: number | null;
-  /** The version whose scores the results show, of several the newest. */
   current_scorer_version: number | null;
   /** The version that scored the baseline. */
   baseline_scorer_version: number | null;
@@ -3641,12 +3546,10 @@ export type GateCheck = {
   scorer: string | null;
   /** The outcome in words. */
   reason: string;
-  /** Whether the check compares the lower end of the interval with the bound. */
   confident: boolean;
   actual: number | null;
   /** The lowest `actual` that passes, 0 or less for regressions. */
   bound: number;
-  /** The value itself, whether or not it is compared with the bound. */
   estimate: number | null;
   /** 95% confidence interval of the estimate. */
   confidence_interval: Interval | null;
@@ -3737,9 +3640,7 @@ export type PassSummary = {
   /** The version of the scorer whose scores count. */
   scorer_version: number | null;
   threshold: number;
-  /** Probability that at least one of `k` trials passes, as the mean over the cases. */
   pass_at_k: number | null;
-  /** Probability that all of `k` trials pass, as the mean over the cases. */
   pass_hat_k: number | null;
   reason: string | null;
   /** Whether the experiment has more than 10,000 results. */
@@ -3749,7 +3650,6 @@ export type PassSummary = {
 export type ScriptDefinition = {
   /** Default: `javascript`. */
   language?: "javascript";
-  /** Defines `score({ input, output, expected, metadata, trace, session })`. */
   source: string;
   /** Time limit of one run, in ms (default: `1000`). */
   timeout_ms?: number;
@@ -3799,7 +3699,6 @@ export type StarterExample = {
 export type ScoringResult = {
   /** Absent when the scorer abstained or failed. */
   score?: number;
-  /** Probability of each choice, or of `true` and `false`, when the judge returns it. */
   probabilities?: { [key: string]: number };
   answers?: { [key: string]: unknown; };
   elapsed_ms: number;
@@ -3869,13 +3768,11 @@ export type AnnotationSource = {
   filters?: RuleFilter[] | null;
   /** Selects these traces. */
   trace_ids?: string[] | null;
-  /** Selects only items that started at this time or later (RFC 3339). */
   since?: string | null;
   /** Selects only items that started before this time (RFC 3339). */
   until?: string | null;
   /** Selects only the newest items. */
   limit?: number | null;
-  /** Selects the results of this experiment, with or without a trace. */
   experiment_id?: string | null;
 };
 export type QueueProgress = {
@@ -3884,7 +3781,6 @@ export type QueueProgress = {
   completed_count: number;
   /** Items that someone currently has a claim on. */
   in_progress_count: number;
-  /** Items that someone has skipped and that are neither completed nor claimed now. */
   skipped_count: number;
 };
 export type QueueScorerVersion = {
@@ -3987,7 +3883,6 @@ export type AgentProfile = {
   capabilities: AgentCapability[];
   required_permissions: string[];
   dependencies: AgentDependency[];
-  /** Whether the package contains skills of the agent, in pinned versions. */
   has_pinned_skills: boolean;
 };
 export type StoreItemsPageMeta = {
@@ -4033,7 +3928,6 @@ export type FieldError = {
   detail: string;
 };
 export type PlannedChange = {
-  /** Absent for a new resource, and if the value is free-form, long or secret. */
   before?: unknown;
   /** Absent if the value is free-form, long or secret. */
   after?: unknown;
@@ -4157,7 +4051,6 @@ export type ProblemDetails = {
   /** Machine-readable code of the problem. */
   code: "invalid_query" | "invalid_request" | "invalid_base64" | "base_path_escaped" | "token_missing" | "token_malformed" | "token_rejected" | "token_expired" | "token_not_yet_valid" | "token_service_account_unbound" | "alg_mismatch" | "alg_not_allowed" | "audience_mismatch" | "invalid_api_key" | "missing_identity" | "missing_org" | "missing_user" | "signature_invalid" | "unauthorized" | "unknown_account" | "unknown_key" | "untrusted_issuer" | "access_denied" | "account_suspended" | "forbidden" | "platform_principal_refused" | "not_found" | "method_not_allowed" | "conflict" | "precondition_failed" | "payload_too_large" | "compressed_payload_too_large" | "unsupported_media_type" | "unsupported_content_encoding" | "range_not_satisfiable" | "validation_failed" | "immutable_field" | "rate_limited" | "internal_error" | "auth_unavailable" | "service_overloaded" | "service_unavailable" | "storage_unavailable" | "request_timeout";
   title: string;
-  /** Names the member, the rule that it breaks and the way to fix it. */
   detail: string;
   /** The W3C trace id of the request. */
   trace_id?: string | null;
@@ -4174,14 +4067,12 @@ export type SnapshotRecord = {
 export type ComparedMean = {
   /** The version of the scorer. */
   scorer_version: number | null;
-  /** The version whose scores the results show, of several the newest. */
   current_scorer_version: number | null;
   /** Number of cases with a score. */
   count: number;
   scored_count: number;
   /** Number of expected cases with only deliberate nulls. */
   null_count: number;
-  /** Number of scores that came after the experiment was finalized. */
   late_count: number;
   mean: number | null;
 };
@@ -4213,7 +4104,6 @@ export type ComparedCase = {
   dataset_record_id: string | null;
   trial_group: string | null;
   difference: number | null;
-  /** The first 20 trials in order of arrival, or fewer if they are large. */
   candidate: ComparedResult[];
   baseline: ComparedResult[];
 };
@@ -4399,7 +4289,6 @@ export type SampleSpread = {
   failed_count: number;
   /** The score of each successful sample, in order. */
   scores: number[];
-  /** Sample standard deviation of the scores (n − 1); null for fewer than two. */
   spread: number | null;
 };
 export type ScoreStatsValues = {
@@ -4479,9 +4368,7 @@ export type MeasureMean = {
 export type ComparedResult = {
   output: unknown;
   error: unknown;
-  /** Score by scorer name, of the compared versions; null if the scorer abstained. */
   scores: { [key: string]: number | null };
-  /** Label and comment by scorer name, for the scores that have one. */
   score_details: { [key: string]: ScoreReason };
   input_tokens: number | null;
   output_tokens: number | null;
@@ -4731,7 +4618,7 @@ export interface Operations {
   createApiKey(request: {
     service_account_id: string;
     body: CreateApiKey;
-  }, options?: RequestOptions): ApiPromise<NewApiKey>;
+  }, options?: RequestOptions): ApiPromise<ApiKey & { key: string; }>;
   /** List the API keys of a service account. */
   listApiKeys(request: Paging & {
     service_account_id: string;

@@ -8,6 +8,8 @@ export interface CaseRun {
   id: string;
   caseId: string;
   trial: number;
+  /** Whether it has a result with an error. */
+  hasFailed: boolean;
   recordId: string | null;
   input: unknown;
   expected: unknown;
@@ -57,6 +59,7 @@ export async function* casesToRun(
             id: trials > 1 ? `${one.case_id}#${trial}` : one.case_id,
             caseId: one.case_id,
             trial,
+            hasFailed: one.failed_trials.includes(trial),
             recordId: one.dataset_record_id,
             input: one.input,
             expected: one.expected,

@@ -139,7 +139,7 @@ export class Run {
   private async runCase(one: CaseRun): Promise<void> {
     const { spool } = this.setup;
     try {
-      const recovered = spool.take(one.id);
+      const recovered = spool.take(one.id) ?? (await this.storedCall(one));
       const call = recovered ?? (await this.call(one));
       await this.score(one, call);
       const { scored, ...result } = call;
@@ -161,10 +161,22 @@ export class Run {
     this.onEnd();
   }
 
+  /** Returns the call of a failed result that has an output. Only a scorer failed, so the task need not be called again. */
+  private async storedCall({ id, hasFailed }: CaseRun): Promise<FinishedCall | undefined> {
+    if (!hasFailed) return undefined;
+    const { client, experiment } = this.setup;
+    const request = { experiment_id: experiment.experiment_id, case_id: id, limit: 1, total: false };
+    const [result] = (await client.api.listResults(request, this.requests)).items;
+    if (!result || result.output === null) return undefined;
+    const { output, trace_id: traceId, created_at, duration_ms } = result;
+    const startedAt = Date.parse(created_at);
+    return { output, traceId, isTraceDerived: false, startedAt, durationMs: duration_ms ?? 0 };
+  }
+
   /** Calls the task, and keeps what it gave before anything else happens. */
   private async call(one: CaseRun): Promise<FinishedCall> {
     const { options, spool } = this.setup;
-    const { recordId: _, caseId, ...given } = one;
+    const { recordId: _, hasFailed: __, caseId, ...given } = one;
     const limits = { timeoutMs: options.timeoutMs ?? 600_000, retries: options.retries ?? 0 };
     const task = options.task as Task<unknown, unknown, unknown>;
     const startedAt = Date.now();
@@ -184,7 +196,7 @@ export class Run {
   private async score(one: CaseRun, call: FinishedCall): Promise<void> {
     const { scorers, spool, options } = this.setup;
     if (call.scored || call.error !== undefined || scorers.local.size === 0) return;
-    const { recordId: _, caseId, ...given } = one;
+    const { recordId: _, hasFailed: __, caseId, ...given } = one;
     const scored = { ...given, id: caseId, output: call.output };
     call.scored = await runScorers(scorers, scored, options.scorerTimeoutMs ?? 60_000, this.stop.signal);
     spool.scored(one.id, call.scored);
