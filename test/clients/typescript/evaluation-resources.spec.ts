@@ -14,6 +14,7 @@ describe("the client's words for evaluation", () => {
   let directory: string;
 
   beforeEach(async () => {
+    shared.judge.reset();
     ({ client, org } = await newClient(shared.app));
     directory = mkdtempSync(path.join(os.tmpdir(), 'resources-'));
   });
