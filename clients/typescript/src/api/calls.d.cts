@@ -6,6 +6,8 @@ export interface RequestOptions {
   timeoutMs?: number;
   /** Retries for at most this long, in milliseconds, instead of `maxRetries` times. */
   retryForMs?: number;
+  /** Called before each retry, with the error and the number of retries before it. */
+  onRetry?: (error: unknown, retries: number) => void;
   /** How often the call is retried. */
   maxRetries?: number;
   /** Replaces the key that the client makes. A repeat with the same key and body within 24 hours is done only once. */

@@ -61,6 +61,7 @@ export class Transport {
       maxRetries: call.maxRetries ?? this.options.maxRetries ?? 4,
       retryForMs: call.retryForMs ?? (call.maxRetries === undefined ? this.options.retryForMs : undefined),
       isRetryable: isSafe,
+      onRetry: call.onRetry,
     });
   }
 

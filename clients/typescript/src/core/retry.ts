@@ -6,9 +6,6 @@ const FIRST_DELAY_MS = 250;
 /** Longest Retry-After that is waited for without `retryForMs`, in seconds. */
 const MAX_RETRY_AFTER_S = 120;
 
-/** Functions to call before each retry, with what went wrong and the number of retries before it. */
-export const retryListeners = new Set<(error: unknown, retries: number) => void>();
-
 export interface RetryPolicy {
   /** Retries after the first attempt. Without effect if `retryForMs` is set. */
   maxRetries?: number;
@@ -17,6 +14,8 @@ export interface RetryPolicy {
   signal?: AbortSignal | undefined;
   /** Tells whether to try again after this error. By default after all that {@link isTransient} names. */
   isRetryable?: (error: unknown) => boolean;
+  /** Called before each retry, with the error and the number of retries before it. */
+  onRetry?: ((error: unknown, retries: number) => void) | undefined;
 }
 
 /** Tells whether the same request can succeed later: no answer, 408, 429, 5xx, and 409 with Retry-After. */
@@ -48,7 +47,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPol
           ? retries >= maxRetries || asked > MAX_RETRY_AFTER_S
           : left <= 0 || asked * 1000 > left;
       if (isOver) throw error;
-      for (const listener of retryListeners) listener(error, retries);
+      policy.onRetry?.(error, retries);
       await sleep(Math.max(asked * 1000, Math.min(left, Math.random() * backOff(retries))), signal);
     }
   }

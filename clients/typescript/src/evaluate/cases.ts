@@ -1,6 +1,7 @@
 import type { Page } from '../api/calls.cjs';
 import type { ExperimentCase } from '../api/types.cjs';
 import type { Client } from '../client.js';
+import type { RunRequests } from './options.js';
 
 /** One result to make: a case, and which trial of it. */
 export interface CaseRun {
@@ -34,13 +35,13 @@ const PAGE_SIZE = 500;
 export async function* casesToRun(
   client: Client,
   { experimentId, trials, isNew }: CaseSource,
-  options: { signal: AbortSignal; retryForMs: number },
+  requests: RunRequests,
 ): AsyncGenerator<CaseRun> {
   const pageAt = (state: 'failed' | 'pending', cursor?: string): Promise<Page<ExperimentCase>> => {
     const page = client.api
       .listExperimentCases(
         { experiment_id: experimentId, state, limit: PAGE_SIZE, total: false, ...(cursor && { cursor }) },
-        options,
+        requests,
       )
       .then((read) => read);
     page.catch(() => undefined); // reported when the page is needed

@@ -10,7 +10,7 @@ import { sha256, toJson } from './json.js';
 import { commandRun, type EvaluateOptions, namedRunKey, type Scorer, withCommand } from './options.js';
 import { reporterOf, writeNotice } from './report.js';
 import { openExperiment, RecordsChangedError } from './open-experiment.js';
-import { sayRetries } from './retry-notices.js';
+import { retryNotices } from './retry-notices.js';
 import { watchReturns } from './returns.js';
 import { Run, type RunSetup } from './run.js';
 import { splitScorers } from './scoring.js';
@@ -29,12 +29,9 @@ import { type EvalSummary, plural } from './summary.js';
 // Without an annotation, `input` must be usable: its type is not known if the data is a file.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function evaluate<I = any, O = any, E = any>(given: EvaluateOptions<I, O, E>): Promise<EvalSummary> {
-  const stopNotices = sayRetries((notice) => writeNotice(given, notice));
-  const summary = run(given)
-    .catch((error: unknown) => {
-      throw explained(error);
-    })
-    .finally(stopNotices);
+  const summary = run(given).catch((error: unknown) => {
+    throw explained(error);
+  });
   commandRun()?.started?.(given.name, summary);
   return summary;
 }
@@ -44,7 +41,8 @@ async function run(given: EvaluateOptions): Promise<EvalSummary> {
   checkOptions(options);
   const { signal, retryForMs = 300_000 } = options;
   signal?.throwIfAborted();
-  const requests = { retryForMs, ...(signal && { signal }) };
+  const onRetry = retryNotices((notice) => writeNotice(given, notice));
+  const requests = { retryForMs, onRetry, ...(signal && { signal }) };
   const startedAt = Date.now();
   const scorers = splitScorers(options.scorers ?? []);
   const reporter = reporterOf(options);

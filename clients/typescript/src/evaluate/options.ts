@@ -1,3 +1,4 @@
+import type { RequestOptions } from '../api/calls.cjs';
 import type { Client } from '../client.js';
 import type { EvalSummary } from './summary.js';
 
@@ -235,3 +236,6 @@ export function namedRunKey({ runKey }: Pick<EvaluateOptions, 'runKey'>): string
   }
   return null;
 }
+
+/** How a run makes its requests: until its signal, and as long as the options say. */
+export type RunRequests = RequestOptions & { signal: AbortSignal; retryForMs: number };

@@ -4,7 +4,7 @@ import { nodeModule } from '../core/node.js';
 import { callTask } from './call.js';
 import { type CaseRun, casesToRun } from './cases.js';
 import type { OpenExperiment } from './open-experiment.js';
-import type { EvaluateOptions, Task } from './options.js';
+import type { EvaluateOptions, Task, RunRequests } from './options.js';
 import type { Reporter } from './report.js';
 import { runScorers, type SplitScorers } from './scoring.js';
 import type { FinishedCall, Spool } from './spool.js';
@@ -52,7 +52,7 @@ export class Run {
   private readonly stop = new AbortController();
   /** Aborted some time after the user's signal, so that what is finished is uploaded. */
   private readonly uploadStop = new AbortController();
-  private readonly requests: { signal: AbortSignal; retryForMs: number };
+  private readonly requests: RunRequests;
   /** Number of cases that are running, and what to do when one ends. */
   private running = 0;
   private onEnd: () => void = () => undefined;
@@ -67,10 +67,9 @@ export class Run {
     // each running case listens; Node warns about more than 10
     nodeModule('events')?.setMaxListeners(0, this.stop.signal, this.uploadStop.signal);
     this.traces = new Traces(client, { name: options.name, experimentId: experiment.experiment_id });
-    this.uploader = new Uploader(client, experiment.experiment_id, spool, this.traces, {
-      ...this.requests,
-      onStop: () => this.stop.abort(new Error('The uploads have ended.')),
-    });
+    const onStop = (): void => this.stop.abort(new Error('The uploads have ended.'));
+    const { experiment_id } = experiment;
+    this.uploader = new Uploader(client, experiment_id, spool, this.traces, this.requests, onStop);
   }
 
   /** Makes the results that are left, until the user's signal. */

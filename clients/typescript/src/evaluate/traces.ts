@@ -2,6 +2,7 @@ import type { Client } from '../client.js';
 import { ServiceError } from '../core/errors.js';
 import { sleep, withRetries } from '../core/retry.js';
 import type { CallOutcome } from './call.js';
+import type { RunRequests } from './options.js';
 import { messageOf, randomHex, toJson } from './json.js';
 
 /** One call of the task, as a tracer sees it. */
@@ -86,28 +87,22 @@ export class Traces {
   }
 
   /** Makes sure that the service has the traces of these calls, or counts those that are missing. Rejects if it is away. */
-  async ship(
-    calls: readonly Traceable[],
-    options: { signal: AbortSignal; retryForMs: number },
-  ): Promise<void> {
+  async ship(calls: readonly Traceable[], requests: RunRequests): Promise<void> {
     const derived = calls.filter((one) => one.isTraceDerived && one.traceId !== null);
-    if (derived.length > 0) await this.send(derived, options);
+    if (derived.length > 0) await this.send(derived, requests);
     const others = calls.filter((one) => !one.isTraceDerived && one.traceId !== null);
     if (others.length === 0) return;
     const { tracer } = this;
-    if (tracer) await withRetries(() => tracer.flush(), { ...options, isRetryable: () => true });
+    if (tracer) await withRetries(() => tracer.flush(), { ...requests, isRetryable: () => true });
     const waitMs = tracer?.isForeign ? WAIT_MS : 0;
     const isFlushed = (one: Traceable): boolean => waitMs === 0 && !one.isRecovered && !tracer?.hasLost;
     this.sent += others.filter(isFlushed).length;
     const unsure = others.flatMap((one) => (isFlushed(one) ? [] : one.traceId!));
-    if (unsure.length > 0) await this.check(unsure, waitMs, options);
+    if (unsure.length > 0) await this.check(unsure, waitMs, requests);
   }
 
   /** Sends traces that are made from results. */
-  private async send(
-    calls: readonly Traceable[],
-    options: { signal: AbortSignal; retryForMs: number },
-  ): Promise<void> {
+  private async send(calls: readonly Traceable[], requests: RunRequests): Promise<void> {
     if (this.isRefused) {
       this.missing += calls.length;
       for (const call of calls) call.traceId = null;
@@ -115,7 +110,7 @@ export class Traces {
     }
     try {
       const body = { resourceSpans: [resourceSpans(this.run, calls)] };
-      const { partialSuccess } = await this.client.api.ingestTraces({ body }, options);
+      const { partialSuccess } = await this.client.api.ingestTraces({ body }, requests);
       const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
       this.sent += calls.length - rejected;
       this.miss(rejected, partialSuccess?.errorMessage ?? '');
@@ -123,8 +118,8 @@ export class Traces {
       if (!(error instanceof ServiceError) || isFatal(error)) throw error;
       if (error.status === 413 && calls.length > 1) {
         const half = Math.ceil(calls.length / 2);
-        await this.send(calls.slice(0, half), options);
-        return this.send(calls.slice(half), options);
+        await this.send(calls.slice(0, half), requests);
+        return this.send(calls.slice(half), requests);
       }
       this.isRefused = error.status === 403;
       for (const call of calls) call.traceId = null;
@@ -133,14 +128,10 @@ export class Traces {
   }
 
   /** Waits until traces can be read, for some time. */
-  private async check(
-    ids: readonly string[],
-    waitMs: number,
-    options: { signal: AbortSignal; retryForMs: number },
-  ): Promise<void> {
+  private async check(ids: readonly string[], waitMs: number, requests: RunRequests): Promise<void> {
     let missing = [...ids];
-    for (const until = Date.now() + waitMs; ; await sleep(POLL_MS, options.signal)) {
-      ({ missing } = await this.client.api.checkTraces({ body: { trace_ids: missing } }, options));
+    for (const until = Date.now() + waitMs; ; await sleep(POLL_MS, requests.signal)) {
+      ({ missing } = await this.client.api.checkTraces({ body: { trace_ids: missing } }, requests));
       if (missing.length === 0 || Date.now() >= until) break;
     }
     this.sent += ids.length - missing.length;

@@ -1,5 +1,6 @@
 import type { Client } from '../client.js';
 import { ServiceError } from '../core/errors.js';
+import type { RunRequests } from './options.js';
 import type { Scores } from './scoring.js';
 import type { Spool } from './spool.js';
 import type { UploadCounts } from './summary.js';
@@ -58,7 +59,8 @@ export class Uploader {
     private readonly experimentId: string,
     private readonly spool: Spool,
     private readonly traces: Traces,
-    private readonly options: { signal: AbortSignal; retryForMs: number; onStop: () => void },
+    private readonly requests: RunRequests,
+    private readonly onStop: () => void,
   ) {}
 
   /** Number of results that are not uploaded yet. */
@@ -107,7 +109,7 @@ export class Uploader {
     this.working = null;
     if (!this.isStopped) return;
     this.waiters.splice(0).forEach((resolve) => resolve());
-    this.options.onStop();
+    this.onStop();
   }
 
   /** Waits until a batch is full, or its first result has waited long enough. */
@@ -163,19 +165,17 @@ export class Uploader {
 
   /** Makes sure that the service has the traces of results before it gets the results. */
   private async ship(batch: readonly Queued[]): Promise<void> {
-    const { signal, retryForMs } = this.options;
     const untraced = batch.filter(({ hasTrace }) => !hasTrace);
     await this.traces.ship(
       untraced.map(({ result }) => result),
-      { signal, retryForMs },
+      this.requests,
     );
     for (const one of untraced) one.hasTrace = true;
   }
 
   private async post(body: { on_conflict: Conflict; items: ReturnType<typeof itemOf>[] }): Promise<Answer[]> {
-    const { signal, retryForMs } = this.options;
     const request = { experiment_id: this.experimentId, body };
-    const { items } = await this.client.api.createResultsBulk(request, { signal, retryForMs });
+    const { items } = await this.client.api.createResultsBulk(request, this.requests);
     return items;
   }
 
@@ -216,9 +216,8 @@ export class Uploader {
       return;
     }
     if (!(error instanceof ServiceError) || error.status !== 409) throw error;
-    const { signal, retryForMs } = this.options;
     const request = { experiment_id: this.experimentId };
-    const { experiment_status } = await this.client.api.getExperiment(request, { signal, retryForMs });
+    const { experiment_status } = await this.client.api.getExperiment(request, this.requests);
     if (experiment_status === 'running') throw error;
     this.endedAs = experiment_status;
     this.counts.discarded += this.queue.length;
