@@ -11,6 +11,7 @@ import { expect, it } from 'vitest';
 expect.extend(gateMatchers);
 const summary: object = {
   status: 'failed', experimentId: 'exp_1', scores: { exact: { mean: 0.5, count: 4 } },
+  cases: { total: 4, done: 4, failed: 0, pending: 0 },
   gate: { checks: [{ kind: 'min_mean', scorer: 'exact', status: 'failed', reason: 'The mean is 0.5.' }] },
   regressions: [], problems: [],
 };
