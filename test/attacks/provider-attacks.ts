@@ -246,6 +246,59 @@ export const costlyEvents = attack({
   },
 });
 
+/** Bytes of costly JSON that is admitted in a request, apart from deep lists. */
+const ADMITTED = 280 * KIB;
+
+export const costlyRequests = attack({
+  name: 'costly-requests',
+  title: 'requests to models that are slow to parse for their size',
+  sizes: {
+    test: { connections: 64, bytes: 4 * MIB - KIB, ms: 3_000 },
+    bench: { connections: 64, bytes: 4 * MIB - KIB, ms: 10_000 },
+  },
+  async run(attacker, { connections, bytes, ms }) {
+    // in a member that providers do not know
+    const values = COSTLY.flatMap((costly) => [costly(bytes), costly(ADMITTED)]);
+    const paths = [...new Set(ROUTES.map(({ path }) => path)), '/model/v1/messages/count_tokens'];
+    const until = Date.now() + ms;
+    const send = async (_: unknown, n: number): Promise<void> => {
+      const body = `{"model":"unknown","messages":[],"x":${values[n % values.length]}}`;
+      while (Date.now() < until) await attacker.send('POST', paths[n % paths.length]!, { body });
+    };
+    await Promise.all(Array.from({ length: connections }, send));
+  },
+});
+
+export const keptRequests = attack({
+  name: 'kept-requests',
+  title: 'streams that repeat large requests, of a provider that is silent after its headers',
+  sizes: {
+    test: { streams: 64, large: 4 * MIB - KIB, ms: 6_000 },
+    bench: { streams: 128, large: 4 * MIB - KIB, ms: 20_000 },
+  },
+  async run(attacker, { streams, large, ms }) {
+    const provider = await HostileProvider.start(attacker, (response) => once(response, 'close'));
+    try {
+      const model = await provider.model('anthropic');
+      const repeated = [`"metadata":${COSTLY[2]!(ADMITTED)}`, `"instructions":"${'x'.repeat(large)}"`];
+      const open = async (_: unknown, n: number): Promise<void> => {
+        await delay(n * 20);
+        const body = `{"model":"${model}","stream":true,"input":"Hi",${repeated[n % repeated.length]}}`;
+        await attacker.send('POST', '/model/v1/responses', {
+          headers: { 'content-type': 'application/json' },
+          write: (request) => {
+            request.end(body);
+            setTimeout(() => request.destroy(), ms);
+          },
+        });
+      };
+      await Promise.all(Array.from({ length: streams }, open));
+    } finally {
+      provider.close();
+    }
+  },
+});
+
 export const hugeEvents = attack({
   name: 'huge-events',
   title: 'streams of events of many MiB',

@@ -1,13 +1,11 @@
 import type { ByteLease } from '#platform/concurrency';
-import { countValues, parseJson, typedJson, VALUES_MAX } from '#platform/json';
+import { parsedSizeOf, parseJson, typedJson, VALUES_MAX } from '#platform/json';
 import type { Constructor } from './members';
 import { shapeOf } from './validation';
 import { orProblem, validateBody } from './validation.pipe';
 
 /** Size up to which the memory of a body's values is not counted, in bytes. */
 const UNCOUNTED = 4 * 1024;
-/** Estimated bytes of a parsed value in V8, apart from its characters. */
-const VALUE_BYTES = 64;
 
 /**
  * Parses a JSON body. Numbers that JavaScript would change are `RawJson`s until the body is validated.
@@ -17,9 +15,7 @@ const VALUE_BYTES = 64;
  * @throws Problem 400 with a pointer to the invalid place, 413 for a body with too many values
  */
 export function parseBody(bytes: Buffer, type?: Constructor, lease?: ByteLease): unknown {
-  if (lease && bytes.length > UNCOUNTED) {
-    lease.grow(bytes.length + countValues(bytes, VALUES_MAX) * VALUE_BYTES);
-  }
+  if (lease && bytes.length > UNCOUNTED) lease.grow(parsedSizeOf(bytes, VALUES_MAX));
   return orProblem(() => parseJson(bytes, type && shapeOf(type).separate));
 }
 

@@ -14,6 +14,6 @@ export { mergePatch } from './merge-patch';
 export { isJsonObject, isObjectValue, RawJson, storedJson } from './raw-json';
 export { type Scalar, scalarPair, scalarPairs, shortPair } from './scalar-pairs';
 export { schemaWords } from './schema-words';
-export { countValues } from './value-count';
+export { type CountOptions, countValues, parsedSizeOf } from './value-count';
 export { closestNames, unknownDetail } from './unknown-member';
 export { typedJson } from './typed-json';

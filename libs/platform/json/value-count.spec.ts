@@ -25,6 +25,11 @@ describe('countValues', () => {
     expect(countIn(text)).toBe(count);
   });
 
+  it('counts numbers of lists less, but not members whose values are numbers', () => {
+    const text = Buffer.from('{"a": [1, -2, "3", [4]], "b": 5, "c": [ 0.5 , null]}');
+    expect(countValues(text, Infinity, { numberWeight: 0 })).toBe(6);
+  });
+
   it('stops at the maximum', () => {
     expect(countIn(`[${'0,'.repeat(1_000_000)}0]`, 10)).toBe(11);
   });

@@ -7,7 +7,8 @@ import { costOfCall, mostUsage } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
 import { GatewayMetrics } from './gateway.metrics';
 import { completedUsage } from './request-bound';
-import { type EndedCall, spanOf, SpanWriter } from './span.writer';
+import { ParsingTurns } from './parsing-turns';
+import { CONTENT_MAX, type EndedCall, spanOf, SpanWriter } from './span.writer';
 
 /** Approximate bytes per token. */
 const BYTES_PER_TOKEN = 4;
@@ -22,6 +23,7 @@ export class CallRecorder {
     private readonly usage: UsageWriter,
     private readonly spans: SpanWriter,
     private readonly metrics: GatewayMetrics,
+    private readonly turns: ParsingTurns,
   ) {}
 
   /**
@@ -69,11 +71,15 @@ export class CallRecorder {
       endedAt: Date.now(),
     };
     this.metrics.countCall(ended);
+    // all are written concurrently, and none rejects
+    const others = [this.writeSpan(ended), ...call.progress.writes];
     try {
-      await this.write(ended);
+      await this.count(ended);
     } finally {
+      // what the call has spent is no longer reserved
       call.onRecorded(recorded);
     }
+    await Promise.all(others);
     return recorded;
   }
 
@@ -99,7 +105,8 @@ export class CallRecorder {
     return { ...usage, inputTokens: usage.inputTokens ?? most.inputTokens, outputTokens };
   }
 
-  private async write(ended: EndedCall): Promise<void> {
+  /** Adds the call to the usage. */
+  private count(ended: EndedCall): Promise<void> {
     const { call, outcome, usage, costUsd, isEstimated, estimatedUsd } = ended;
     const { isCached, error } = outcome;
     const { caller, model, progress } = call;
@@ -137,10 +144,16 @@ export class CallRecorder {
       attempts: 1,
       failed_attempts: attempt.isFailed ? 1 : 0,
     }));
-    // all are written concurrently, and none rejects
-    const counted = this.usage.add({ row, others, serviceAccountId: caller.serviceAccountId });
-    if (model.record_spans) await this.spans.add(caller.orgId, model.workspace_id, spanOf(ended));
-    await Promise.all([counted, ...progress.writes]);
+    return this.usage.add({ row, others, serviceAccountId: caller.serviceAccountId });
+  }
+
+  private async writeSpan(ended: EndedCall): Promise<void> {
+    const { caller, model, body } = ended.call;
+    if (!model.record_spans) return;
+    // the messages of the request are parsed again
+    const bytes = model.capture_content && body.length <= CONTENT_MAX ? body.length : 0;
+    const span = await this.turns.run(caller.orgId, undefined, bytes, () => spanOf(ended));
+    await this.spans.add(caller.orgId, model.workspace_id, span);
   }
 }
 

@@ -60,8 +60,8 @@ export interface RequestFacts {
   isStream: boolean;
   /** Whether the client of a chat completion requested a last chunk with the usage. */
   includesUsage: boolean;
-  /** The most tokens that the request can use. Computed when it is first read. */
-  readonly bound: RequestBound;
+  /** The most tokens that the request can use. */
+  bound: RequestBound;
   temperature: number | null;
 }
 

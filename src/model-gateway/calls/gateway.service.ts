@@ -15,10 +15,12 @@ import {
   type CallSpan,
   newProgress,
   type Recorded,
+  type RequestFacts,
 } from './call.types';
 import { CallBudgets } from './call-budgets';
 import { CallFailure } from './call-failure';
 import { ModelCaller } from './model-caller';
+import { ParsingTurns } from './parsing-turns';
 import { inspect } from './request-translation';
 import { TokenCounter } from './token-counter';
 
@@ -62,6 +64,7 @@ export class GatewayService {
     private readonly budgets: CallBudgets,
     private readonly caller: ModelCaller,
     private readonly tokens: TokenCounter,
+    private readonly turns: ParsingTurns,
   ) {}
 
   /**
@@ -70,7 +73,7 @@ export class GatewayService {
    */
   async call(request: GatewayRequest): Promise<Reply> {
     const { body, format, signal } = request;
-    const facts = inspect(body, format);
+    const facts = await this.inspected(request);
     const caller = callerOf(request.principal);
     const { model: requested, limits } = await this.admitted(caller, request, facts.model);
     const { model, reservation } = await this.budgets.allow({
@@ -108,11 +111,21 @@ export class GatewayService {
   async countTokens(request: GatewayRequest): Promise<Reply> {
     const { body, headers, signal, lease } = request;
     const caller = callerOf(request.principal);
-    const { model } = await this.admitted(caller, request, inspect(body, 'messages').model);
+    const { model } = await this.admitted(caller, request, (await this.inspected(request)).model);
     const { traceId, spanId } = newSpan(request);
     const traceparent = `00-${traceId}-${spanId}-01`;
     const bytes = await this.tokens.count({ model, body, headers, traceparent, signal, lease });
     return new Reply(200, bytes, { 'Content-Type': 'application/json' });
+  }
+
+  /** Reads the facts of a request in the turn of its organization. */
+  private inspected({
+    principal,
+    body,
+    format,
+    signal,
+  }: GatewayRequest): RequestFacts | Promise<RequestFacts> {
+    return this.turns.run(principal.orgId, signal, body.length, () => inspect(body, format));
   }
 
   /** Returns the requested model and the limits of the key, and counts the request. Errors: 400, 403, 404, 409, 429. */

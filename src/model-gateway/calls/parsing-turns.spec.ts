@@ -1,4 +1,4 @@
-import { isCostly, isDeep, ParsingTurns } from './parsing-turns';
+import { checkRequestValues, isCostly, ParsingTurns } from './parsing-turns';
 
 const KIB = 1024;
 const { signal } = new AbortController();
@@ -48,11 +48,29 @@ describe('ParsingTurns', () => {
 });
 
 it.each([
-  ['many values', `[${'1,'.repeat(20_001)}1]`, true, false],
-  ['deep lists', '['.repeat(9_000) + ']'.repeat(9_000), true, true],
-  ['deep objects', `${'{"a":'.repeat(65)}"${'x'.repeat(20_000)}"${'}'.repeat(65)}`, true, true],
-  ['64 levels', `${'{"a":'.repeat(64)}"${'[{'.repeat(20_000)}"${'}'.repeat(64)}`, false, false],
-  ['little text', '['.repeat(1_000), false, false],
-])('finds that JSON with %s is slow to parse', (_, text, costly, deep) => {
-  expect([isCostly(Buffer.from(text)), isDeep(Buffer.from(text))]).toEqual([costly, deep]);
+  ['many values', `[${'{},'.repeat(20_000)}{}]`, true],
+  ['embeddings of 100 texts', `[${`[${'-0.1,'.repeat(1_535)}1e-7],`.repeat(100)}[]]`, false],
+  ['the tokens of many texts', `[${'1234,'.repeat(190_000)}1]`, false],
+  ['too many tokens', `[${'1234,'.repeat(210_000)}1]`, true],
+  ['deep lists', '['.repeat(9_000) + ']'.repeat(9_000), true],
+  ['deep objects', `${'{"a":'.repeat(65)}"${'x'.repeat(20_000)}"${'}'.repeat(65)}`, true],
+  ['64 levels', `${'{"a":'.repeat(64)}"${'[{'.repeat(20_000)}"${'}'.repeat(64)}`, false],
+  ['little text', '['.repeat(1_000), false],
+])('finds whether an answer with %s is slow to parse', (_, text, costly) => {
+  expect(isCostly(Buffer.from(text))).toBe(costly);
+});
+
+it.each([
+  ['50,000 values', `{"x":[${'{},'.repeat(49_998)}{}]}`, undefined],
+  ['more values', `{"x":[${'{},'.repeat(50_000)}{}]}`, 413],
+  ['400,000 tokens', `{"input":[${'1234,'.repeat(400_000)}1]}`, undefined],
+  ['any nesting', '['.repeat(20_000) + ']'.repeat(20_000), undefined],
+])('admits or refuses a request with %s', (_, text, status) => {
+  let refused: unknown;
+  try {
+    checkRequestValues(Buffer.from(text));
+  } catch (error) {
+    refused = error;
+  }
+  expect(refused).toEqual(status === undefined ? undefined : expect.objectContaining({ status }));
 });

@@ -47,6 +47,8 @@ export interface ProviderResponse {
   body: Dispatcher.ResponseData['body'];
   /** Restarts the timeout of the first part. Call it for everything that arrives before, such as keep-alive comments. */
   onActivity: () => void;
+  /** Aborted once nobody waits for the response, because the call or this attempt is over. */
+  signal: AbortSignal;
   /** Detaches the response from the signal of the call. Call it once the body has been read. */
   release: () => void;
 }
@@ -94,7 +96,8 @@ export class ProviderClient {
       const { statusCode, headers, body } = await noting(request, dispatcher).request(options);
       const contentType = String(headers['content-type'] ?? '');
       if (statusCode === 200) {
-        return begin({ sender, contentType, body, onActivity, release: () => stop.unlink() });
+        const release = (): void => stop.unlink();
+        return begin({ sender, contentType, body, onActivity, signal: stop.signal, release });
       }
       const text = await readCapped(body, ERROR_MAX).catch(() => undefined);
       throw errorResponse(sender, statusCode, text ?? '', retryAfterMs(headers));

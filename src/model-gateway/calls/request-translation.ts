@@ -1,22 +1,26 @@
 import { isUtf8 } from 'node:buffer';
 import { parsePlain } from '#platform/http';
+import { parsedSizeOf } from '#platform/json';
 import { problem } from '#platform/problem';
 import { withoutBlankTexts } from '../formats/blank-texts';
 import { toMessagesRequest } from '../formats/chat-to-messages';
 import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../formats/json-shape';
 import { toChatRequest } from '../formats/messages-to-chat';
+import { ECHOED } from '../formats/response-object';
 import { responsesToChatRequest } from '../formats/responses-to-chat';
 import { UntranslatableError } from '../formats/request-members';
 import type { ProviderKind } from '../providers/provider.entity';
 import { CallFailure } from './call-failure';
-import { type CallFormat, type RequestBound, type RequestFacts, wireFormatOf } from './call.types';
-import { type Replacements, splice } from './json-splice';
+import { type CallFormat, type RequestFacts, wireFormatOf } from './call.types';
+import { members, type Replacements, splice } from './json-splice';
+import { checkRequestValues } from './parsing-turns';
 import { boundOf } from './request-bound';
 
 const MODEL_MAX = 255;
 
-/** Reads the facts of a request. Errors: 400. */
+/** Reads the facts of a request. Errors: 400, 413 for too many values. Takes long for a large request: run it in a turn. */
 export function inspect(bytes: Buffer, format: CallFormat): RequestFacts {
+  checkRequestValues(bytes);
   const body = parse(bytes);
   if (!isObject(body)) throw problem.invalidField('', 'must be a JSON object');
   const { model, stream } = body;
@@ -29,16 +33,12 @@ export function inspect(bytes: Buffer, format: CallFormat): RequestFacts {
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw problem.invalidField('/stream', 'must be true or false');
   }
-  let bound: RequestBound | undefined;
   return {
     model: model as string,
     // embeddings are never streamed, so `stream` has no effect there
     isStream: stream === true && format !== 'embeddings',
     includesUsage: objectOf(body.stream_options).include_usage === true,
-    // parses the request again, because only budgets, spans and lost answers need it, and its values take much memory
-    get bound() {
-      return (bound ??= boundOf(parse(bytes) as JsonObject, bytes.length, format));
-    },
+    bound: boundOf(body, bytes.length, format),
     temperature: numberOf(body.temperature) ?? null,
   };
 }
@@ -61,7 +61,11 @@ export interface RequestForm {
   isStream: boolean;
 }
 
-/** Returns a request in the form for a provider. Throws `CallFailure` if it cannot be translated. */
+/**
+ * Returns a request in the form for a provider. Takes long for a large request: run it in a turn.
+ *
+ * @throws CallFailure if it cannot be translated
+ */
 export function translateRequest(body: Buffer, { format, kind, model, isStream }: RequestForm): string {
   const text = body.toString();
   try {
@@ -97,8 +101,29 @@ function nativeChanges(text: string, format: CallFormat, isStream: boolean): Rep
 }
 
 function streamOptions(text: string): string {
-  const { stream_options } = JSON.parse(text) as JsonObject;
-  return JSON.stringify({ ...objectOf(stream_options), include_usage: true });
+  let options: JsonObject = {};
+  for (const { name, start, end } of members(text)) {
+    if (name === 'stream_options') options = objectOf(JSON.parse(text.slice(start, end)));
+  }
+  return JSON.stringify({ ...options, include_usage: true });
+}
+
+/** The members of a request that a Response repeats. */
+export interface Echo {
+  members: JsonObject;
+  /** Estimated bytes of memory. */
+  heldBytes: number;
+}
+
+/** Returns what a Response repeats of a request. Takes long for a large request: run it in a turn. */
+export function echoOf(body: Buffer): Echo {
+  const text = body.toString();
+  const parts: string[] = [];
+  for (const { name, start, end } of members(text)) {
+    if (ECHOED.has(name)) parts.push(`${JSON.stringify(name)}:${text.slice(start, end)}`);
+  }
+  const json = `{${parts.join(',')}}`;
+  return { members: JSON.parse(json) as JsonObject, heldBytes: parsedSizeOf(Buffer.from(json)) };
 }
 
 /** Returns the messages of a request in the format of chat completions, for a span, or undefined if there are none. */

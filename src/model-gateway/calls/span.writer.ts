@@ -14,7 +14,7 @@ const EXPORT_LENGTH = 4 * 1024 * 1024;
 const EXPORT_MS = 10_000;
 
 /** Maximum size of a request whose messages are recorded in its span, in bytes. */
-const CONTENT_MAX = 256 * 1024;
+export const CONTENT_MAX = 256 * 1024;
 
 /** A call that has ended. */
 export interface EndedCall {

@@ -21,6 +21,7 @@ const EVENT_MS = 600_000;
 /** Maximum bytes to read after the last event of a stream, and maximum time to read them, in milliseconds. */
 const REST_MAX = 4 * 1024;
 const REST_MS = 1_000;
+const NOTHING = Buffer.alloc(0);
 
 /** Reads the streams of providers in bounded memory, without blocking the event loop. */
 @Injectable()
@@ -33,11 +34,12 @@ export class StreamReader {
   /** Yields the bytes for the client, for each chunk that arrives. Returns the last ones when the answer is complete. */
   async *read(
     call: Call,
-    { body, sender, onActivity, release }: ProviderResponse,
+    response: ProviderResponse,
     translation: StreamTranslation,
   ): AsyncGenerator<Buffer, Buffer, undefined> {
+    const { body, sender, release } = response;
     try {
-      const last = yield* this.readParts(call, body, translation, onActivity);
+      const last = yield* this.readParts(call, response, translation);
       if (translation.failure) translation.failure = sanitizedFailure(translation.failure, sender);
       return last;
     } catch (error) {
@@ -58,9 +60,8 @@ export class StreamReader {
 
   private async *readParts(
     call: Call,
-    body: ProviderResponse['body'],
+    { body, signal, onActivity }: ProviderResponse,
     translation: StreamTranslation,
-    onActivity: () => void,
   ): AsyncGenerator<Buffer, Buffer, undefined> {
     const { isNative } = translation;
     const maxEventBytes = this.environment.GATEWAY_EVENT_LIMIT_BYTES;
@@ -69,7 +70,13 @@ export class StreamReader {
     const hold = (part: Buffer): void => memory.hold(reader.heldBytes + translation.heldBytes + part.length);
     /** Runs work on the stream in its turn. A translation may write again what it holds, such as a complete text. */
     const inTurn = <Result>(bytes: number, work: () => Result): Result | Promise<Result> =>
-      this.inTurn(call, bytes + reader.bufferedBytes + (isNative ? 0 : translation.heldBytes), work);
+      this.turns.run(
+        call.caller.orgId,
+        signal,
+        bytes + reader.bufferedBytes + (isNative ? 0 : translation.heldBytes),
+        work,
+      );
+    hold(NOTHING); // what the translation keeps from the request
     let hasStarted = false;
     let lastAt = Date.now();
     const translated = (events: readonly (SseEvent | SsePart)[], isAtEnd = false): Buffer => {
@@ -129,15 +136,6 @@ export class StreamReader {
     const last = await inTurn(0, () => translation.end());
     hold(last);
     return last;
-  }
-
-  /** Runs work on an answer when its organization's turn comes. */
-  private inTurn<Result>(
-    { caller, signal }: Call,
-    bytes: number,
-    work: () => Result,
-  ): Result | Promise<Result> {
-    return this.turns.run(caller.orgId, signal, bytes, work);
   }
 }
 

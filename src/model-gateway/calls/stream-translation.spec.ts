@@ -7,7 +7,6 @@ const REQUEST: StreamRequest = {
   format: 'chat',
   kind: 'openai',
   includesUsage: false,
-  request: '{}',
   keepsContent: true,
 };
 const SHAPES = [
@@ -16,7 +15,10 @@ const SHAPES = [
   ['an untranslated response', { format: 'responses' }],
   ['an untranslated message', { format: 'messages', kind: 'anthropic' }],
   ['a message as a chat completion', { kind: 'anthropic' }],
-  ['a message as a response', { format: 'responses', kind: 'anthropic' }],
+  [
+    'a message as a response',
+    { format: 'responses', kind: 'anthropic', echo: { members: {}, heldBytes: 0 } },
+  ],
 ] as const satisfies readonly [string, Partial<StreamRequest>][];
 
 const shapeOf = (more: Partial<StreamRequest>): StreamTranslation =>

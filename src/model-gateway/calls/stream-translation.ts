@@ -1,5 +1,5 @@
 import { ChatChunks } from '../formats/chat-chunks';
-import { isObject, type JsonObject, listOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../formats/json-shape';
 import { MessageEvents } from '../formats/message-events';
 import { ResponseEvents } from '../formats/response-events';
 import { formatSse, isPing, type SseEvent } from '../formats/sse';
@@ -7,6 +7,7 @@ import { eventObject, failureOf, StreamFailure } from '../formats/stream-failure
 import { NO_USAGE, type Usage, usageOfChat, usageOfResponses } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
+import type { Echo } from './request-translation';
 import { StreamedAnswer } from './streamed-answer';
 
 export interface StreamRequest {
@@ -14,8 +15,8 @@ export interface StreamRequest {
   kind: ProviderKind;
   /** Whether the client of a chat completion requested a last chunk with the usage. */
   includesUsage: boolean;
-  /** The text of the client's request. */
-  request: string;
+  /** What a Response repeats of the request. Absent for other formats, and for providers of the same format. */
+  echo?: Echo | undefined;
   /** Whether to keep the text of the answer. */
   keepsContent: boolean;
 }
@@ -179,8 +180,7 @@ class ChatAsMessages extends StreamTranslation {
 class MessagesAsChat extends StreamTranslation {
   protected override readonly lastEvent = STOP;
   private readonly chunks = new ChatChunks();
-  private readonly responses =
-    this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
+  private readonly responses = this.stream.echo && new ResponseEvents(this.stream.echo.members);
 
   push(event: SseEvent): Buffer {
     const chunks = this.chunks.push(event);
@@ -194,7 +194,7 @@ class MessagesAsChat extends StreamTranslation {
   }
 
   override get heldBytes(): number {
-    return this.answer.heldBytes + (this.responses?.heldBytes ?? 0) + 3 * this.stream.request.length;
+    return this.answer.heldBytes + (this.responses?.heldBytes ?? 0) + (this.stream.echo?.heldBytes ?? 0);
   }
 
   override *close(): Generator<Buffer, void> {
@@ -213,8 +213,6 @@ class MessagesAsChat extends StreamTranslation {
     return this.chunks.isUsageFinal;
   }
 }
-
-const responsesOf = (request: string): ResponseEvents => new ResponseEvents(parsedObject(request) ?? {});
 
 const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
   'response.completed',

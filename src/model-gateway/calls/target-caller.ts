@@ -17,7 +17,7 @@ import { CallFailure, isTargetFault, lostUsageOf, targetUnavailable, unusableAns
 import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.types';
 import { ParsingTurns } from './parsing-turns';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
-import { translateRequest } from './request-translation';
+import { echoOf, type RequestForm, translateRequest } from './request-translation';
 import { StreamReader } from './stream-reader';
 import { type StreamTranslation, streamTranslationOf } from './stream-translation';
 import { TargetHealth } from './target-health';
@@ -80,16 +80,18 @@ export class TargetCaller {
     return this.tryTargets(call, (request) => {
       const { provider } = request;
       const { format, facts, body, model } = call;
-      const translation = streamTranslationOf({
-        format,
-        kind: provider.kind,
-        includesUsage: facts.includesUsage,
-        request: format === 'responses' ? body.toString() : '',
-        keepsContent: model.capture_content && model.record_spans,
-      });
+      const wire = wireFormatOf(provider.kind, format)!;
       return this.client.stream(request, async (response) => {
         if (!/^text\/event-stream\b/i.test(response.contentType))
-          throw await unstreamedFailure(response, wireFormatOf(provider.kind, format)!);
+          throw await unstreamedFailure(response, wire);
+        const isEchoed = format === 'responses' && wire !== format;
+        const translation = streamTranslationOf({
+          format,
+          kind: provider.kind,
+          includesUsage: facts.includesUsage,
+          echo: isEchoed ? await this.inTurn(call, response.signal, () => echoOf(body)) : undefined,
+          keepsContent: model.capture_content && model.record_spans,
+        });
         const rest = this.streams.read(call, response, translation);
         const { value, done } = await rest.next();
         if (done) {
@@ -116,6 +118,24 @@ export class TargetCaller {
   /** Notes that the last attempt has ended without showing whether its target works. */
   undecided({ model, progress }: Call): void {
     this.health.undecided(model, progress.target!);
+  }
+
+  /** Returns the request for a target. Throws `CallFailure` if the target cannot take it. */
+  private translatedRequest(call: Call, target: CalledTarget): ProviderRequest | Promise<ProviderRequest> {
+    const form = formOf(call, target);
+    const text = this.inTurn(call, call.signal, () => translateRequest(call.body, form));
+    return text instanceof Promise
+      ? text.then((one) => requestOf(call, target, one))
+      : requestOf(call, target, text);
+  }
+
+  /** Runs work on the client's request when its organization's turn comes. */
+  private inTurn<Result>(
+    { caller, body }: Call,
+    signal: AbortSignal,
+    work: () => Result,
+  ): Result | Promise<Result> {
+    return this.turns.run(caller.orgId, signal, body.length, work);
   }
 
   /** Returns the outline of a large answer. */
@@ -145,7 +165,8 @@ export class TargetCaller {
         this.health.begin(model, target);
         let request: ProviderRequest | undefined;
         try {
-          request = requestOf(call, target);
+          const translated = this.translatedRequest(call, target);
+          request = translated instanceof Promise ? await translated : translated;
           return await work(request);
         } catch (error) {
           lease?.tryResize(leasedBytes);
@@ -196,15 +217,19 @@ export function targetOrder(
   return order;
 }
 
-/** Returns the request for a target. Throws `CallFailure` if the target cannot take it. */
-function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget): ProviderRequest {
-  const { format, span } = call;
+/** Returns the form in which a target takes the request. Throws `CallFailure` if it cannot take it. */
+function formOf(call: Call, { provider, upstream_model: model }: CalledTarget): RequestForm {
   if (provider.is_erased) throw targetUnavailable(`The provider ${provider.name} was deleted.`);
   if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
-  const wire = wireFormatOf(provider.kind, format);
-  if (!wire) throw unsupportedFormat(provider.name, call);
-  const { isStream } = call.facts;
-  const text = translateRequest(call.body, { format, kind: provider.kind, model, isStream });
+  const { format, facts } = call;
+  if (!wireFormatOf(provider.kind, format)) throw unsupportedFormat(provider.name, call);
+  return { format, kind: provider.kind, model, isStream: facts.isStream };
+}
+
+/** @param text the request in the form for the target */
+function requestOf(call: Call, { provider }: CalledTarget, text: string): ProviderRequest {
+  const { format, span } = call;
+  const wire = wireFormatOf(provider.kind, format)!;
   const body = Buffer.from(text);
   // the lease covers these bytes until the response has ended
   call.lease?.grow(body.length);

@@ -6,6 +6,7 @@ import { estimatedInputTokens } from '../formats/token-estimate';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import { CallFailure } from './call-failure';
 import { WIRE_PATHS } from './call.types';
+import { ParsingTurns } from './parsing-turns';
 import { ProviderClient } from './provider-client';
 import { translateRequest } from './request-translation';
 import { targetOrder } from './target-caller';
@@ -33,6 +34,7 @@ export class TokenCounter {
   constructor(
     private readonly client: ProviderClient,
     private readonly health: TargetHealth,
+    private readonly turns: ParsingTurns,
   ) {}
 
   /**
@@ -43,17 +45,23 @@ export class TokenCounter {
     const [target] = this.health.order(request.model, targetOrder(request.model));
     const { kind, is_archived: isArchived } = target!.provider;
     const counted = kind === 'anthropic' && !isArchived && (await this.countedBy(target!, request));
-    return counted || estimate(request.body);
+    if (counted) return counted;
+    return this.inTurn(request, () => estimate(request.body));
+  }
+
+  private async inTurn<Result>({ model, body, signal }: CountRequest, work: () => Result): Promise<Result> {
+    return this.turns.run(model.org_id, signal, body.length, work);
   }
 
   /** Returns the answer of a provider, or undefined if it has none. */
   private async countedBy(
     { provider, upstream_model }: CalledTarget,
-    { model, body, lease, ...sent }: CountRequest,
+    counted: CountRequest,
   ): Promise<Buffer | undefined> {
+    const { model, body, lease, ...sent } = counted;
     const form = { format: 'messages', kind: provider.kind, model: upstream_model, isStream: false } as const;
     try {
-      const text = translateRequest(body, form);
+      const text = await this.inTurn(counted, () => translateRequest(body, form));
       const request = { ...sent, provider, path: COUNT_PATH, body: text, timeoutMs: model.timeout_ms };
       const bytes = await this.client.whole(request, ANSWER_MAX, lease);
       return countOf(parsedObject(bytes.toString())?.input_tokens) === null ? undefined : bytes;

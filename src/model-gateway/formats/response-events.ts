@@ -22,7 +22,7 @@ export class ResponseEvents {
     return this.#answer.heldBytes;
   }
 
-  /** @param request the client's request. The Response objects repeat it */
+  /** @param request the client's request, or its members that Response objects repeat */
   constructor(private readonly request: JsonObject) {}
 
   /**

@@ -54,6 +54,12 @@ export function responseOf(request: JsonObject, state: ResponseState): JsonObjec
   };
 }
 
+/** The members of a request that a Response repeats or replaces. */
+export const ECHOED: ReadonlySet<string> = new Set([
+  ...['instructions', 'max_output_tokens', 'metadata', 'model', 'parallel_tool_calls', 'reasoning'],
+  ...['temperature', 'text', 'tool_choice', 'tools', 'top_p', 'user'],
+]);
+
 function echoOf(request: JsonObject): JsonObject {
   const reasoning = objectOf(request.reasoning);
   return {

@@ -107,9 +107,12 @@ export interface ScoringJob extends ScoringWork {
 /** Receives the result of a target. */
 type OnResult = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
 
+/** Judged targets of other organizations beyond the share of one. Several, because each may wait a minute for a judge that hangs. */
+const OTHERS_JUDGED = 8;
+
 /**
  * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` of one organization in this
- * process. One extra slot is reserved for other organizations. Judges and code have separate limits, so that a hanging judge
+ * process. Extra slots are reserved for other organizations. Judges and code have separate limits, so that a hanging judge
  * does not delay code.
  */
 @Injectable()
@@ -126,7 +129,7 @@ export class ScoringRunner {
   ) {
     const share = environment.WORKER_CONCURRENCY;
     this.code = new FairLimiter({ share });
-    this.judges = new FairLimiter({ share });
+    this.judges = new FairLimiter({ share, concurrency: share + OTHERS_JUDGED });
   }
 
   /** Tells whether the judge backend of a scorer is configured. Code needs none. */
