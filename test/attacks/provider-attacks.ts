@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import http, { type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
 import type { Attacker } from './attacker';
@@ -88,6 +89,10 @@ class HostileProvider {
         answer(response, wire).catch(() => response.destroy());
       });
     });
+    return HostileProvider.listen(attacker, server);
+  }
+
+  static async listen(attacker: Attacker, server: http.Server): Promise<HostileProvider> {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new HostileProvider(attacker, server);
@@ -114,7 +119,7 @@ class HostileProvider {
 }
 
 /** Writes with backpressure. Throws once the connection is closed. */
-async function write(response: ServerResponse, bytes: Buffer | string): Promise<void> {
+async function write(response: Writable, bytes: Buffer | string): Promise<void> {
   if (response.destroyed) throw new Error('closed');
   if (response.write(bytes)) return;
   await new Promise<void>((resolve) => {
@@ -173,7 +178,7 @@ async function openStreams(
 }
 
 /** Writes the same bytes again and again, with a pause, because a provider can always send more than a machine can pass on. */
-const forever = async (response: ServerResponse, part: string | Buffer, pauseMs: number): Promise<never> => {
+const forever = async (response: Writable, part: string | Buffer, pauseMs: number): Promise<never> => {
   for (;;) {
     await write(response, part);
     await delay(pauseMs);
@@ -438,6 +443,97 @@ export const largeJudgements = attack({
       const body = JSON.stringify({ trace_ids });
       await attacker.send('POST', `/eval/v1/scorers/${scorer_id}/score`, { body });
       await delay(ms);
+    } finally {
+      provider.close();
+    }
+  },
+});
+
+/** Bytes that are slow to parse as HTTP for their size: chunks of one byte, chunk extensions, and informational responses. */
+const FRAMINGS: readonly string[] = [
+  '1\r\n \r\n'.repeat(10_000),
+  `1;${'x'.repeat(60_000)}\r\n \r\n`,
+  `${(64 * KIB).toString(16)}\r\n${' '.repeat(64 * KIB)}\r\n`,
+];
+const INFORMATIONAL = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(3_000);
+
+export const costlyFraming = attack({
+  name: 'costly-framing',
+  title:
+    'answers in chunks of one byte, with chunk extensions, after endless informational responses, or with endless blanks',
+  sizes: {
+    test: { calls: 200, ms: 5_000 },
+    bench: { calls: 200, ms: 10_000 },
+  },
+  async run(attacker, { calls, ms }) {
+    let n = 0;
+    const server = http.createServer((request, response) => {
+      const { socket } = response;
+      const isInformational = n % 4 === 3;
+      const part = isInformational ? INFORMATIONAL : FRAMINGS[n % 4]!;
+      const type = n++ % 8 < 4 ? 'application/json' : 'text/event-stream';
+      request.resume().on('end', () => {
+        if (!isInformational)
+          socket!.write(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`);
+        forever(socket!, part, 5).catch(() => undefined);
+      });
+    });
+    const provider = await HostileProvider.listen(attacker, server);
+    try {
+      const model = await provider.model('openai');
+      const { input: _, ...call } = CALL;
+      const send = (_call: unknown, at: number) =>
+        attacker.send('POST', '/model/v1/chat/completions', {
+          headers: { 'content-type': 'application/json' },
+          write: (request) => {
+            request.end(JSON.stringify({ model, ...call, stream: at % 8 >= 4 }));
+            setTimeout(() => request.destroy(), ms);
+          },
+        });
+      await Promise.all(Array.from({ length: calls }, send));
+    } finally {
+      provider.close();
+    }
+  },
+});
+
+export const brokenAnswers = attack({
+  name: 'broken-answers',
+  title: 'answers whose connection is reset while their callers do not read',
+  sizes: {
+    test: { calls: 200 },
+    bench: { calls: 200 },
+  },
+  async run(attacker, { calls }) {
+    const event = eventOf('chat', JSON.stringify('x'.repeat(KIB)));
+    let n = 0;
+    const server = http.createServer((request, response) => {
+      const socket = response.socket!;
+      const events = 60 + 8 * (n++ % 60);
+      request.resume().on('end', () => {
+        socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n');
+        void (async () => {
+          for (let sent = 0; sent < events && !socket.destroyed; sent += 10) {
+            socket.write(event.repeat(10));
+            await delay(2);
+          }
+          await delay(300);
+          socket.resetAndDestroy();
+        })();
+      });
+    });
+    const provider = await HostileProvider.listen(attacker, server);
+    try {
+      const model = await provider.model('openai');
+      const { input: _, ...call } = CALL;
+      const body = JSON.stringify({ model, ...call });
+      const head = Object.entries({
+        ...attacker.headers,
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+      }).map(([name, value]) => `${name}: ${value}\r\n`);
+      const bytes = `POST /model/v1/chat/completions HTTP/1.1\r\n${head.join('')}\r\n${body}`;
+      await attacker.hold(calls, 2_000, () => attacker.connect(bytes, { reads: false }));
     } finally {
       provider.close();
     }

@@ -28,6 +28,7 @@ export {
   WaitTimeout,
 } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
+export { ReadTurns } from './read-turns';
 export { type LinkedSignal, linkedSignal, unlessAborted } from './linked-signal';
 export { inSlices, TimeSlice, yieldToEventLoop } from './time-slice';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';

@@ -233,8 +233,9 @@ function discard(request: ServiceRequest): void {
   request.resume();
 }
 
-/** Chunks up to this size are joined. */
+/** Chunks up to this size, and up to this number, are joined. */
 const BLOCK_BYTES = 16 * 1024;
+const CHUNKS_MAX = 256;
 
 /**
  * The bytes of a body as they arrived, in blocks. A list of all chunks, as in `raw-body`, takes some 400 times the memory
@@ -250,7 +251,7 @@ export class Blocks {
     this.size += chunk.length;
     this.chunks.push(chunk);
     this.waiting += chunk.length;
-    if (this.waiting >= BLOCK_BYTES) this.join();
+    if (this.waiting >= BLOCK_BYTES || this.chunks.length === CHUNKS_MAX) this.join();
   }
 
   all(): readonly Buffer[] {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ReadTurns } from '#platform/concurrency';
 import { DISCARD_BYTES, DISCARD_MS } from './body.reader';
-import type { ReadTurns } from './read-turns';
 import type { ServiceRequest } from './request-context';
 
 const HEADERS_END = '\r\n\r\n';

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
+import { ReadTurns } from '#platform/concurrency';
 import { Problem } from '#platform/problem';
 import { Connection } from './connection';
-import { ReadTurns } from './read-turns';
 import { pathOf, type ServiceRequest } from './request-context';
 import { sendBytes, StreamedBody } from './streamed-body';
 

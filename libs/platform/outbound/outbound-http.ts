@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici';
+import { ReadTurns } from '#platform/concurrency';
 import type { IpRange } from '#platform/config';
 import { AddressPolicy } from './address-policy';
 import { checkedConnector } from './checked-connector';
@@ -10,8 +11,8 @@ import {
   ResponseTooLargeError,
 } from './outbound-errors';
 import { type Resolve, systemResolver } from './resolve';
+import { takeTurns } from './response-reading';
 import { undici } from './undici';
-import { ignoreContinue } from './unsolicited-continue';
 
 const HEADERS_MAX = 16 * 1024;
 const KEEP_ALIVE_MAX_MS = 30_000;
@@ -37,6 +38,7 @@ export interface OutboundLimits {
 export class OutboundHttp implements OnApplicationShutdown {
   private agent: Dispatcher | undefined;
   private trustedAgent: Dispatcher | undefined;
+  private readonly turns = new ReadTurns();
 
   /**
    * @param allowed ranges that may be called although they are not public (`OUTBOUND_ALLOW`)
@@ -109,7 +111,7 @@ export class OutboundHttp implements OnApplicationShutdown {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    ignoreContinue(agent);
+    takeTurns(agent, this.turns);
     return agent;
   }
 }

@@ -6,12 +6,12 @@ const MIB = 1024 * 1024;
 
 function translated(answer: unknown, format: CallFormat, kind: ProviderKind = 'openai', request = '{}') {
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  const { bytes, facts } = translateAnswer(
+  const { bytes, facts, length } = translateAnswer(
     Buffer.from(text),
     { format, kind, sender: { name: 'p', apiKey: null } },
     Buffer.from(request),
   );
-  return { text: bytes.toString(), facts };
+  return { text: bytes.toString(), facts, length };
 }
 
 const factsOf = (answer: unknown, format: CallFormat, kind?: ProviderKind): AnswerFacts =>
@@ -147,5 +147,43 @@ describe('an answer', () => {
       const text = `{"choices":[],"x":"${'x'.repeat(5 * MIB)}"}`;
       expect(() => translated(text, 'messages')).toThrow('returned more than 4 MiB');
     });
+  });
+});
+
+describe('the length of an answer without usage', () => {
+  const message = { content: 'Hello', refusal: 'No' };
+  const thinking = [
+    { type: 'thinking', thinking: 'Hmm' },
+    { type: 'text', text: 'Hi' },
+  ];
+  const output = [
+    { type: 'reasoning', summary: [{ text: 'Hmm' }] },
+    { type: 'message', content: [{ text: 'Hi' }, { refusal: 'No' }] },
+    { type: 'function_call', arguments: '{}' },
+  ];
+
+  it.each<[string, unknown, CallFormat, ProviderKind?]>([
+    ['all choices', { choices: [{ message }, { message }] }, 'chat'],
+    ['calls', chat({ content: 'Hello..', tool_calls: [call] }), 'chat'],
+    ['a call of the old form', chat({ content: 'Hello..', function_call: { arguments: '{"a":1}' } }), 'chat'],
+    ['reasoning', chat({ content: 'Hello..', reasoning_content: '7 chars' }), 'chat'],
+    [
+      'reasoning under two names',
+      chat({ content: 'Hello..', reasoning_content: '7 chars', reasoning: '7 chars' }),
+      'chat',
+    ],
+    [
+      'thinking',
+      { content: [...thinking, { type: 'tool_use', id: 'c', name: 'f', input: { a: 123 } }] },
+      'messages',
+      'anthropic',
+    ],
+    [
+      'summaries and calls',
+      { output: [...output, { type: 'custom_tool_call', input: 'abcde' }] },
+      'responses',
+    ],
+  ])('counts %s', (_, answer, format, kind: ProviderKind = 'openai') => {
+    expect(translated(answer, format, kind).length).toBe(14);
   });
 });

@@ -1,4 +1,4 @@
-import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
+import { callsOf, contentTextOf, firstChoiceOf, lengthOfMessage } from '../formats/chat-outcome';
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
 import { outlineOf } from '../formats/json-outline';
 import {
@@ -97,7 +97,7 @@ export function translateAnswer(
     toolCalls: isOutline ? [] : contents.toolCalls,
   };
   const isCounted = isOutline && wire !== 'embeddings';
-  const length = isCounted ? bytes.length : facts.text.length;
+  const length = isCounted ? bytes.length : contents.length;
   if (isNative) return { bytes, facts, length };
   try {
     const text = jsonText(translateChat(chat, format, request));
@@ -165,12 +165,17 @@ function translateChat(chat: JsonObject, format: CallFormat, request: Buffer): J
   return format === 'responses' ? toResponsesAnswer(chat, parsedObject(request.toString()) ?? {}) : chat;
 }
 
-type Contents = Pick<AnswerFacts, 'text' | 'toolCalls' | 'finishReason'>;
+interface Contents extends Pick<AnswerFacts, 'text' | 'toolCalls' | 'finishReason'> {
+  /** Characters of all choices: texts, reasoning and arguments. */
+  length: number;
+}
 
 function chatContents(answer: JsonObject): Contents {
   const { message, finish_reason: finishReason } = firstChoiceOf(answer);
   const { content, ...rest } = objectOf(message);
+  const messages = listOf(answer.choices).map((choice) => objectOf(objectOf(choice).message));
   return {
+    length: messages.reduce((sum, one) => sum + lengthOfMessage(one), 0),
     text: contentTextOf(content) ?? '',
     toolCalls: callsOf(rest).map(({ id, ...called }) => ({ id, type: 'function', function: called })),
     finishReason: nameOf(finishReason) ?? null,
@@ -180,7 +185,13 @@ function chatContents(answer: JsonObject): Contents {
 function responseContents({ output, status }: JsonObject): Contents {
   const items = listOf(output).map(objectOf);
   const parts = items.flatMap((item) => listOf(item.content).map(objectOf));
+  const summaries = items.flatMap((item) => listOf(item.summary).map(objectOf));
+  const texts = [
+    ...[...parts, ...summaries].flatMap(({ text, refusal }) => [text, refusal]),
+    ...items.flatMap((item) => [item.arguments, item.input]),
+  ];
   return {
+    length: texts.reduce<number>((sum, text) => sum + (textOf(text)?.length ?? 0), 0),
     text: parts.map((part) => textOf(part.text) ?? '').join(''),
     toolCalls: items
       .filter((item) => item.type === 'function_call')

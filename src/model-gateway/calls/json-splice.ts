@@ -10,7 +10,7 @@ export type Replacements = Readonly<Record<string, string>>;
  *
  * @param text the valid JSON text of an object
  * @param replacements the JSON texts of the new values, by name
- * @throws UntranslatableError for a member that appears twice, because servers differ in which one they read
+ * @throws UntranslatableError for a member that appears twice, in any case, because servers differ in which one they read
  */
 export function splice(text: string, replacements: Replacements): string {
   const missing = new Set(Object.keys(replacements));
@@ -20,9 +20,10 @@ export function splice(text: string, replacements: Replacements): string {
   let last = text.indexOf('{') + 1;
   for (const { name, start, end } of members(text)) {
     last = end;
-    if (names.has(name))
+    const folded = foldedName(name);
+    if (names.has(folded))
       throw new UntranslatableError(`/${pointerToken(name)}`, 'appears more than once. Send it once.');
-    names.add(name);
+    names.add(folded);
     if (!Object.hasOwn(replacements, name)) continue;
     missing.delete(name);
     result += text.slice(copied, start) + replacements[name]!;
@@ -34,6 +35,9 @@ export function splice(text: string, replacements: Replacements): string {
   if (added !== '') result += `${isEmpty ? '' : ','}${added}`;
   return result + text.slice(last);
 }
+
+/** Returns a name as servers see it that compare names without case. Two letters outside of ASCII, ſ and K, become s and k. */
+export const foldedName = (name: string): string => name.toUpperCase().toLowerCase();
 
 interface Member {
   name: string;

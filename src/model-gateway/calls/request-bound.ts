@@ -1,13 +1,14 @@
 import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from '../formats/json-shape';
 import { TOKENS_MAX, tokensOf, type Usage } from '../formats/usage';
 import type { CallFormat, RequestBound } from './call.types';
+import { foldedName } from './json-splice';
 
 /** More tokens than an image takes in any of the known models. */
 const IMAGE_TOKENS = 50_000;
 /** The most rounds in which a provider runs tools: Anthropic stops after this number. */
 const TOOL_ROUNDS = 10;
-/** The most answers that OpenAI gives. Assumed for a larger `n`, and for one that is not a number. */
-const ANSWERS_MAX = 128;
+/** The most answers that OpenAI gives. Assumed for an `n` that is not a positive integer. */
+const ASSUMED_ANSWERS = 128;
 
 /** The members that limit an answer. Those of other formats can only raise the bound. */
 const LIMITS: Readonly<Record<CallFormat, readonly string[]>> = {
@@ -21,7 +22,9 @@ const NEWER_LIMIT = 'max_completion_tokens';
 const NO_LIMIT = { maxTokens: null, isNewerLimit: false };
 /** The members with a number of answers. */
 const ANSWERS: ReadonlySet<string> = new Set(['n', 'best_of']);
-const ALL_LIMITS: ReadonlySet<string> = new Set(Object.values(LIMITS).flat());
+/** Other names of the limit, which llama.cpp, Ollama and servers of Hugging Face read. */
+const ALIASES = ['n_predict', 'num_predict', 'max_new_tokens'];
+const ALL_LIMITS: ReadonlySet<string> = new Set([...Object.values(LIMITS).flat(), ...ALIASES]);
 
 /** Members that bring more input than the request contains: earlier answers, prompts, files and searches. */
 const STORED = ['previous_response_id', 'conversation', 'prompt', 'container'];
@@ -68,7 +71,7 @@ function limitOf(request: JsonObject, format: CallFormat): Pick<RequestBound, 'm
   let largest = tokensOf(objectOf(request.thinking).budget_tokens) ?? 0;
   const limits = new Set<string>();
   for (const [name, value] of Object.entries(request)) {
-    if (isAbsent(value) || !ALL_LIMITS.has(name.toLowerCase())) continue;
+    if (isAbsent(value) || !ALL_LIMITS.has(foldedName(name))) continue;
     const tokens = tokensOf(value);
     if (tokens === null || tokens === 0) return NO_LIMIT;
     largest = Math.max(largest, tokens);
@@ -82,8 +85,11 @@ function limitOf(request: JsonObject, format: CallFormat): Pick<RequestBound, 'm
 function answersOf(request: JsonObject): number {
   let answers = 1;
   for (const [name, value] of Object.entries(request)) {
-    if (isAbsent(value) || !ANSWERS.has(name.toLowerCase())) continue;
-    answers = Math.max(answers, Math.min(tokensOf(value) || ANSWERS_MAX, ANSWERS_MAX));
+    if (isAbsent(value) || !ANSWERS.has(foldedName(name))) continue;
+    // some servers read texts as numbers
+    const number = Number(value);
+    const isValid = Number.isSafeInteger(number) && number > 0;
+    answers = Math.max(answers, isValid ? Math.min(number, TOKENS_MAX) : ASSUMED_ANSWERS);
   }
   return answers;
 }

@@ -215,3 +215,49 @@ describe('a translated answer', () => {
     expect(broken.length).toBe(4);
   });
 });
+
+describe('the memory of a stream', () => {
+  const LONG = '中'.repeat(900);
+  const PARTS = 50;
+  const times = (eventOf: (n: number) => string): string[] =>
+    Array.from({ length: PARTS }, (_, n) => eventOf(n));
+
+  const blocks = times((n) =>
+    JSON.stringify({
+      type: 'content_block_start',
+      index: LONG + n,
+      content_block: { type: 'tool_use', id: 'c', name: 'f' },
+    }),
+  );
+  const calls = times((n) => {
+    const call = { index: LONG + n, id: LONG + n, function: { name: LONG + n, arguments: '{' } };
+    return delta({ tool_calls: [call] });
+  });
+  const choices = times((n) => JSON.stringify({ choices: [{ index: LONG + n, delta: {} }] }));
+  const names = Array.from({ length: 30 }, (_, n) => [LONG + n, 1] as const);
+  const usage = JSON.stringify({ choices: [], usage: Object.fromEntries(names) });
+
+  it.each<[string, string[], Partial<StreamRequest>, number]>([
+    ['the indexes of open blocks', blocks, { format: 'messages', kind: 'anthropic' }, PARTS],
+    ['the indexes of open blocks that are translated', blocks, { kind: 'anthropic' }, PARTS],
+    ['indexes, ids and names of calls', calls, { format: 'messages' }, 3 * PARTS],
+    ['the indexes of choices', choices, {}, PARTS],
+    ['the names of counts', [usage, usage], { format: 'messages' }, names.length],
+  ])('includes %s', (_, events, more, labels) => {
+    const shape = shapeOf({ ...more, keepsContent: false });
+    pushed(shape, ...events);
+    // two bytes for each character
+    expect(shape.heldBytes).toBeGreaterThan(2 * LONG.length * labels);
+    expect(shape.heldBytes).toBeLessThan(4 * LONG.length * labels);
+  });
+
+  it('is free again after a block has ended', () => {
+    const shape = shapeOf({ format: 'messages', kind: 'anthropic', keepsContent: false });
+    pushed(
+      shape,
+      ...blocks,
+      ...times((n) => JSON.stringify({ type: 'content_block_stop', index: LONG + n })),
+    );
+    expect(shape.heldBytes).toBeLessThan(2 * LONG.length);
+  });
+});

@@ -194,7 +194,8 @@ class MessagesAsChat extends StreamTranslation {
   }
 
   override get heldBytes(): number {
-    return this.answer.heldBytes + (this.responses?.heldBytes ?? 0) + (this.stream.echo?.heldBytes ?? 0);
+    const { answer, chunks, responses, stream } = this;
+    return answer.heldBytes + chunks.heldBytes + (responses?.heldBytes ?? 0) + (stream.echo?.heldBytes ?? 0);
   }
 
   override *close(): Generator<Buffer, void> {
@@ -249,6 +250,10 @@ class NativeMessages extends StreamTranslation {
     this.chunks.push(event).forEach((chunk) => this.answer.addChunk(chunk));
     this.addLarge(event);
     return this.chunks.isDone ? this.complete(event) : event.raw;
+  }
+
+  override get heldBytes(): number {
+    return this.answer.heldBytes + this.chunks.heldBytes;
   }
 
   protected get usage(): Usage {

@@ -4,10 +4,12 @@ import {
   keyOf,
   labelOf,
   listOf,
+  memoryOf,
   nameOf,
   objectOf,
   textOf,
 } from '../formats/json-shape';
+import { lengthOfMessage } from '../formats/chat-outcome';
 import type { Usage } from '../formats/usage';
 import type { AnswerFacts } from './call.types';
 
@@ -58,22 +60,19 @@ export class StreamedAnswer {
 
   addText(text: string): void {
     this.length += text.length;
-    if (!this.keepsContent || text === '' || this.text.length >= KEPT_MAX) return;
-    const kept = text.slice(0, KEPT_MAX - this.text.length);
-    this.text += kept;
-    this.heldBytes += 2 * text.length + TEXT_MEMORY;
+    this.keepText(text);
   }
 
   /** Adds a chunk of a chat completion. */
   addChunk(chunk: JsonObject): void {
-    const choices = listOf(chunk.choices);
-    for (const one of choices) this.addChoice(objectOf(one));
+    const choices = listOf(chunk.choices).map(objectOf);
+    for (const one of choices) this.addChoice(one);
     const choice = objectOf(choices[0]);
     this.describe(chunk.id, chunk.model, choice.finish_reason);
     const delta = objectOf(choice.delta);
-    this.addText(textOf(delta.content) ?? '');
-    this.length += textOf(delta.reasoning_content)?.length ?? 0;
-    for (const call of listOf(delta.tool_calls)) if (isObject(call)) this.addCall(call);
+    this.keepText(textOf(delta.content) ?? '');
+    if (!this.keepsContent) return;
+    for (const call of listOf(delta.tool_calls)) if (isObject(call)) this.keepCall(call);
   }
 
   facts(usage: Usage, isUsageFinal: boolean): AnswerFacts {
@@ -86,18 +85,25 @@ export class StreamedAnswer {
     return { usage, isUsageFinal, id, model, finishReason, text, toolCalls };
   }
 
-  private addChoice({ index: at, finish_reason: reason }: JsonObject): void {
+  private addChoice({ index: at, finish_reason: reason, delta }: JsonObject): void {
+    this.length += lengthOfMessage(objectOf(delta));
     const index = keyOf(at) ?? 0;
     const isKnown = this.choices.has(index);
     if (isKnown ? nameOf(reason) === undefined : this.choices.size === CHOICES_MAX) return;
     this.choices.set(index, nameOf(reason) !== undefined);
+    if (!isKnown) this.heldBytes += memoryOf(index);
   }
 
-  private addCall(delta: JsonObject): void {
+  private keepText(text: string): void {
+    if (!this.keepsContent || text === '' || this.text.length >= KEPT_MAX) return;
+    const kept = text.slice(0, KEPT_MAX - this.text.length);
+    this.text += kept;
+    this.heldBytes += 2 * text.length + TEXT_MEMORY;
+  }
+
+  private keepCall(delta: JsonObject): void {
     const called = objectOf(delta.function);
     const [id, name, text] = [delta.id, called.name, called.arguments].map((one) => textOf(one) ?? '');
-    this.length += text!.length;
-    if (!this.keepsContent) return;
     const index = typeof delta.index === 'number' ? delta.index : 0;
     const existing = this.calls.get(index);
     this.keptCallLength += (existing ? 0 : CALL_SIZE) + id!.length + name!.length + text!.length;

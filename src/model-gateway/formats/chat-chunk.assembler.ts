@@ -1,6 +1,6 @@
 import { formatBytes } from '#platform/problem';
 import { newId } from './foreign-id';
-import { isObject, type JsonObject, keyOf, labelOf, listOf, nameOf, objectOf } from './json-shape';
+import { isObject, type JsonObject, keyOf, labelOf, listOf, memoryOf, nameOf, objectOf } from './json-shape';
 import { ObjectEnd } from './object-end';
 import { type StreamFailure, streamTooLarge, throwIfError } from './stream-failure';
 import { type Usage, usageOfChat } from './usage';
@@ -56,11 +56,12 @@ export class ChatChunkAssembler {
   /** Blocks that started before the open block was complete. */
   readonly #waiting = new Set<AnswerBlock>();
   #last: AnswerBlock | undefined;
-  readonly #calls = new Map<unknown, AnswerBlock>();
-  #lastCall: unknown;
+  readonly #calls = new Map<number | string | undefined, AnswerBlock>();
+  #lastCall: number | string | undefined;
   #count = 0;
   #bytes = 0;
   #heldBytes = 0;
+  #usageBytes = 0;
 
   /** @param keepsTexts whether the steps `stop` have the texts */
   constructor(private readonly keepsTexts: boolean) {}
@@ -83,7 +84,7 @@ export class ChatChunkAssembler {
     throwIfError(chunk);
     this.id ??= labelOf(chunk.id);
     this.model ??= labelOf(chunk.model);
-    if (isObject(chunk.usage)) this.usageChunk = { usage: countsOf(chunk.usage) };
+    if (isObject(chunk.usage)) this.#setUsage(countsOf(chunk.usage));
     const steps: AnswerStep[] = [];
     const choice = listOf(chunk.choices).find((one) => (objectOf(one).index ?? 0) === 0);
     const { delta, finish_reason: finishReason } = objectOf(choice);
@@ -104,6 +105,13 @@ export class ChatChunkAssembler {
     }
     this.#waiting.clear();
     yield* steps;
+  }
+
+  #setUsage(usage: JsonObject): void {
+    this.#heldBytes -= this.#usageBytes;
+    this.#usageBytes = memoryOf(JSON.stringify(usage));
+    this.#heldBytes += this.#usageBytes;
+    this.usageChunk = { usage };
   }
 
   #addDelta(delta: JsonObject, steps: AnswerStep[]): void {
@@ -131,6 +139,7 @@ export class ChatChunkAssembler {
     if (block === undefined || isOther) {
       block = this.#begin({ kind: 'call', id: id ?? newId('call_'), name: labelOf(name) ?? '' }, steps);
       this.#calls.set(key, block);
+      this.#heldBytes += memoryOf(key, block.id, block.name);
     }
     this.#lastCall = key;
     const added = nameOf(text);

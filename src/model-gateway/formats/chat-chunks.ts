@@ -1,5 +1,15 @@
 import { newId, secondsNow } from './foreign-id';
-import { isObject, type JsonObject, keyOf, labelOf, nameOf, numberOf, objectOf, textOf } from './json-shape';
+import {
+  isObject,
+  type JsonObject,
+  keyOf,
+  labelOf,
+  memoryOf,
+  nameOf,
+  numberOf,
+  objectOf,
+  textOf,
+} from './json-shape';
 import { chatUsageOfMessage, finishReasonOf, refusalOf } from './messages-to-chat-answer';
 import type { SseEvent } from './sse';
 import { eventObject, streamTooLarge } from './stream-failure';
@@ -28,13 +38,19 @@ export class ChatChunks {
   #id = newId('chatcmpl-');
   #model = '';
   readonly #created = secondsNow();
-  readonly #calls = new Map<unknown, OpenCall>();
+  readonly #calls = new Map<number | string | undefined, OpenCall>();
+  #heldBytes = 0;
   #callCount = 0;
   #usage: JsonObject = {};
   #hasRole = false;
   #isFinished = false;
   #isUsageFinal = false;
   #isDone = false;
+
+  /** Estimated bytes of memory. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
 
   /** Whether the message is complete. */
   get isDone(): boolean {
@@ -88,7 +104,7 @@ export class ChatChunks {
     return [this.#chunk({ content: '' })];
   }
 
-  #startBlock(index: unknown, block: JsonObject): JsonObject[] {
+  #startBlock(index: number | string | undefined, block: JsonObject): JsonObject[] {
     if (block.type === 'text') return this.#textChunks('content', block.text);
     if (block.type === 'thinking') return this.#textChunks('reasoning_content', block.thinking);
     if (block.type !== 'tool_use') return [];
@@ -97,6 +113,7 @@ export class ChatChunks {
     // Anthropic sends an empty input here, and the arguments as deltas. Other servers send the whole input.
     const isWhole = isObject(block.input) && Object.keys(block.input).length > 0;
     const call = { index: this.#callCount++, hasArguments: isWhole };
+    if (!this.#calls.has(index)) this.#heldBytes += memoryOf(index);
     this.#calls.set(index, call);
     const start = {
       index: call.index,
@@ -110,7 +127,7 @@ export class ChatChunks {
     return [this.#chunk({ tool_calls: [start] })];
   }
 
-  #addTo(index: unknown, delta: JsonObject): JsonObject[] {
+  #addTo(index: number | string | undefined, delta: JsonObject): JsonObject[] {
     if (delta.type === 'text_delta') return this.#textChunks('content', delta.text);
     if (delta.type === 'thinking_delta') return this.#textChunks('reasoning_content', delta.thinking);
     const call = this.#calls.get(index);
@@ -121,9 +138,9 @@ export class ChatChunks {
   }
 
   /** Adds `{}` for a call without arguments, which has no deltas. Clients parse arguments, and an empty string is not JSON. */
-  #stopBlock(index: unknown): JsonObject[] {
+  #stopBlock(index: number | string | undefined): JsonObject[] {
     const call = this.#calls.get(index);
-    this.#calls.delete(index);
+    if (this.#calls.delete(index)) this.#heldBytes -= memoryOf(index);
     return call && !call.hasArguments ? [this.#argumentsChunk(call, '{}')] : [];
   }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, jsonText, listOf, nameOf, objectOf } from './json-shape';
+import { isObject, type JsonObject, jsonText, listOf, nameOf, objectOf, textOf } from './json-shape';
 
 const STOP_REASONS = new Map<unknown, string>([
   ['stop', 'end_turn'],
@@ -31,6 +31,20 @@ export function contentTextOf(content: unknown): string | undefined {
   return nameOf(content.map((part) => nameOf(objectOf(part).text) ?? '').join(''));
 }
 
+/** Returns the characters that a model has generated for a message, or for a part of it that a stream brings. */
+export function lengthOfMessage(message: JsonObject): number {
+  const { content, refusal, reasoning_content, reasoning, function_call, tool_calls } = message;
+  // servers have two names for reasoning, and some send both
+  const texts = [contentTextOf(content), refusal, reasoning_content ?? reasoning, argumentsOf(function_call)];
+  const calls = listOf(tool_calls).map((call) => argumentsOf(objectOf(call).function));
+  return [...texts, ...calls].reduce<number>((sum, text) => sum + (textOf(text)?.length ?? 0), 0);
+}
+
+function argumentsOf(called: unknown): string | undefined {
+  const text = objectOf(called).arguments;
+  return isObject(text) ? jsonText(text) : textOf(text);
+}
+
 /** A tool call in a chat completion. */
 export interface ChatCall {
   id: string | undefined;
@@ -43,11 +57,10 @@ export function callsOf(message: JsonObject): ChatCall[] {
   return listOf(message.tool_calls)
     .filter(isObject)
     .map((call) => {
-      const { name, arguments: text } = objectOf(call.function);
       return {
         id: nameOf(call.id),
-        name: nameOf(name) ?? '',
-        arguments: isObject(text) ? (jsonText(text) ?? '') : (nameOf(text) ?? ''),
+        name: nameOf(objectOf(call.function).name) ?? '',
+        arguments: argumentsOf(call.function) ?? '',
       };
     });
 }

@@ -39,6 +39,17 @@ export function keyOf(value: unknown): number | string | undefined {
   return typeof value === 'number' ? value : labelOf(value);
 }
 
+/** Estimated bytes of memory of a value in a map, and of a character. */
+const ENTRY_MEMORY = 64;
+const CHARACTER_MEMORY = 2;
+
+/** Returns the estimated bytes of memory of numbers and labels that are kept while a stream runs. */
+export const memoryOf = (...keys: (number | string | undefined)[]): number =>
+  keys.reduce<number>(
+    (sum, key) => sum + ENTRY_MEMORY + (typeof key === 'string' ? CHARACTER_MEMORY * key.length : 0),
+    0,
+  );
+
 /** Returns the value if it is a finite number, and undefined otherwise. */
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;

@@ -44,7 +44,7 @@ function longestAnswer(text: string): number {
   const limits = [...text.matchAll(/"max_(?:completion_|output_)?tokens":"?(\d+)/gi)].map(([, n]) =>
     Number(n),
   );
-  const answers = Number(/"(?:n|best_of)":(\d+)/i.exec(text)?.[1] ?? 1);
+  const answers = Number(/"(?:n|best_of)":"?(\d+)/i.exec(text)?.[1] ?? 1);
   return (
     (limits.length === 0 || limits.includes(1) ? Math.max(LONGEST_ANSWER, ...limits) : Math.max(...limits)) *
     answers
@@ -71,6 +71,14 @@ const brokenOff: ProviderAnswer = (_call, response) => {
 
 const unreadable: ProviderAnswer = (_call, response) => json(response, { hello: 'world' });
 
+/** A call with as many tokens as its limit, from a server that reports no usage. */
+const unreported: ProviderAnswer = ({ body }, response) => {
+  const called = { name: 'f', arguments: 'x'.repeat(4 * Number(body.max_tokens)) };
+  json(response, {
+    choices: [{ message: { role: 'assistant', tool_calls: [{ id: 'c', function: called }] } }],
+  });
+};
+
 const queued: ProviderAnswer = (_call, response) =>
   json(response, { id: 'resp_1', object: 'response', status: 'queued', output: [], usage: null });
 
@@ -84,6 +92,8 @@ const TRICKS: Record<string, Trick> = {
   },
   'with several answers': { body: chat({ max_tokens: 12_500, n: 8 }), answer: answered },
   'with several answers, in other letters': { body: chat({ max_tokens: 1_000, N: 128 }), answer: answered },
+  'with more answers than OpenAI gives': { body: chat({ max_tokens: 100, n: 1_000 }), answer: answered },
+  'with a number of answers that is a text': { body: chat({ max_tokens: 100, n: '1000' }), answer: answered },
   'with a best of several answers, in other letters': {
     body: chat({ max_tokens: 1_000, Best_Of: 128 }),
     answer: answered,
@@ -104,6 +114,12 @@ const TRICKS: Record<string, Trick> = {
     body: chat({ Max_Tokens: 100_000, max_tokens: 10 }),
     answer: answered,
   },
+  'with a limit twice, in a letter outside of ASCII': {
+    body: chat({ max_tokenſ: 100_000, max_tokens: 1 }),
+    answer: answered,
+  },
+  'with a limit under another name': { body: chat({ max_tokens: 1, n_predict: 100_000 }), answer: answered },
+  'that report no usage': { body: chat({ max_tokens: 25_000 }), answer: unreported },
   'that stream': { body: chat({ stream: true }), answer: answered },
   'that time out': { body: chat({ max_tokens: 100_000 }), answer: silence },
   'whose client leaves': { body: chat({ max_tokens: 100_000 }), answer: silence, leaves: true },

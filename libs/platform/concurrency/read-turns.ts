@@ -1,4 +1,4 @@
-import { FairQueue, type OwnerPath } from '#platform/concurrency';
+import { FairQueue, type OwnerPath } from './fair-queue';
 
 /** Bytes that connections may receive in one turn of the event loop before they wait. */
 const BYTES_PER_TURN = 256 * 1024;
