@@ -46,14 +46,20 @@ export async function newScorer(attacker: Attacker, source: string, timeout_ms: 
   return (await attacker.prepare<{ scorer_id: string }>('POST', '/eval/v1/scorers', body)).scorer_id;
 }
 
-/** Stores a trace, and returns its id. */
-export async function newTrace(attacker: Attacker, input = 'question'): Promise<string> {
+/** Returns an export of a trace with one span. */
+export function traceExport(input: string): { traceId: string; body: object } {
   const traceId = randomBytes(16).toString('hex');
   const startTimeUnixNano = `${BigInt(Date.now()) * 1_000_000n}`;
   const attributes = [{ key: 'input.value', value: { stringValue: input } }];
   const own = { traceId, spanId: randomBytes(8).toString('hex'), name: 'step', attributes };
   const spans = [{ ...own, startTimeUnixNano, endTimeUnixNano: startTimeUnixNano }];
-  await attacker.prepare('POST', '/telemetry/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+  return { traceId, body: { resourceSpans: [{ scopeSpans: [{ spans }] }] } };
+}
+
+/** Stores a trace, and returns its id. */
+export async function newTrace(attacker: Attacker, input = 'question'): Promise<string> {
+  const { traceId, body } = traceExport(input);
+  await attacker.prepare('POST', '/telemetry/v1/traces', body);
   return traceId;
 }
 

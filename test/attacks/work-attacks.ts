@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
 import { Attacker } from './attacker';
-import { MIB, newDataset, newScorer, newTrace } from './prepared';
+import { MIB, newDataset, newScorer, newTrace, traceExport } from './prepared';
 
 const NAMES = Array.from({ length: 1_000 }, (_, n) => n.toString(36).padStart(3, 'n'));
 /** Schemas of 54 KB that would take seconds to compile if each list of names became code. */
@@ -119,6 +119,61 @@ export const largeTraces = attack({
     const trace_ids = [await newTrace(other)];
     const body = JSON.stringify({ workspace_id: other.target.workspaceId, trace_ids });
     return other.send('POST', path, { body });
+  },
+});
+
+export const maskedTraces = attack({
+  name: 'masked-traces',
+  title: 'exports of nothing but addresses, in a workspace with the maximum number of masking rules',
+  sizes: {
+    test: { exports: 2, bytes: 15 * MIB },
+    bench: { exports: 8, bytes: 15 * MIB },
+  },
+  async run(attacker, { exports, bytes }) {
+    const masking = Array.from({ length: 20 }, (_, n) =>
+      n % 2 === 0 ? { builtin: 'email' } : { pattern: `b[.]co{1,${n}}` },
+    );
+    const body = { name: `masked ${process.hrtime.bigint()}`, masking };
+    const { workspace_id } = await attacker.prepare('POST', '/registry/v1/workspaces', body);
+    const caller = new Attacker({ ...attacker.target, workspaceId: workspace_id });
+    const addresses = 'a@b.co '.repeat(Math.floor(bytes / 7));
+    for (let sent = 0; sent < exports; sent++) {
+      const { body } = traceExport(addresses);
+      await caller.send('POST', '/telemetry/v1/traces', { body: JSON.stringify(body) });
+    }
+    for (const [label, times] of Object.entries(caller.responses)) attacker.count(label, times);
+  },
+});
+
+export const manyErasures = attack({
+  name: 'many-erasures',
+  title: 'erasures that search many large kept responses',
+  sizes: {
+    test: { responses: 10, erasures: 20 },
+    bench: { responses: 60, erasures: 200 },
+  },
+  async run(attacker, { responses, erasures }) {
+    const { workspaceId: workspace_id } = attacker.target;
+    const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
+    const input = Array.from({ length: 130_000 }, (_, n) => `w${n}`);
+    const body = JSON.stringify({ workspace_id, input });
+    const key = (n: number) => ({ 'idempotency-key': `${n} ${process.hrtime.bigint()}`.replace(' ', '-') });
+    for (let n = 0; n < responses; n++) await attacker.send('POST', path, { body, headers: key(n) });
+    const request = async (_: unknown, n: number): Promise<void> => {
+      const subject = { kind: 'end_user', id: `${n} ${process.hrtime.bigint()}` };
+      await attacker.send('POST', '/registry/v1/erasures', { body: JSON.stringify({ subject }) });
+    };
+    await Promise.all(Array.from({ length: erasures }, request));
+    await delay(5_000); // while they run
+  },
+  async other(other) {
+    const subject = { kind: 'end_user', id: `${process.hrtime.bigint()}` };
+    const { erasure_id } = await other.prepare('POST', '/registry/v1/erasures', { subject });
+    for (let status = '', tries = 0; status !== 'succeeded'; tries++) {
+      if (tries > 100) throw new Error('the erasure waits');
+      await delay(100);
+      status = (await other.prepare('GET', `/registry/v1/erasures/${erasure_id}`)).erasure_status;
+    }
   },
 });
 

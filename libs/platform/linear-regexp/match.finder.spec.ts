@@ -5,7 +5,8 @@ describe('MatchFinder', () => {
     const budget = { left: steps };
     const found: string[] = [];
     const finder = LinearRegExp.compile(pattern).finder();
-    const isComplete = finder.find(text, budget, (start, end) => found.push(text.slice(start, end)));
+    const search = finder.search(text, budget, (start, end) => found.push(text.slice(start, end)));
+    const isComplete = search(text.length);
     return { found, isComplete, steps: steps - budget.left };
   };
 

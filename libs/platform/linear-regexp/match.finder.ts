@@ -18,6 +18,9 @@ export interface StepBudget {
   left: number;
 }
 
+/** Receives the place of a match. */
+type OnMatch = (start: number, end: number) => void;
+
 class Exhausted extends Error {}
 
 /** Looks for literals that every match contains. */
@@ -39,28 +42,40 @@ export class MatchFinder {
   }
 
   /**
-   * Calls `onMatch` for each match that is not empty, from left to right. Matches do not overlap.
+   * Begins a search that calls `onMatch` for each match that is not empty, from left to right. Matches do not overlap.
    *
-   * @returns false if the budget is exhausted before the end of the text
+   * @returns what continues the search, at least up to a position. It returns false if the budget is exhausted before
    */
-  find(text: string, budget: StepBudget, onMatch: (start: number, end: number) => void): boolean {
-    if (budget.left <= 0) return false;
+  search(text: string, budget: StepBudget, onMatch: OnMatch): (to: number) => boolean {
     const input = new CountedText(text, budget);
-    try {
-      if (!this.mayMatch(input)) return true;
-      input.cost = this.programSize;
-      for (let from = 0; from < text.length;) {
+    let from = -1;
+    const searchTo = (to: number): void => {
+      if (from < 0) {
+        from = this.mayMatch(input) ? 0 : text.length;
+        input.cost = this.programSize;
+      }
+      while (from < Math.min(to, text.length)) {
         const found = this.engine.doExecuteNFA(input, from, UNANCHORED, 2) as [number, number] | null;
-        if (!found) return true;
+        if (!found) {
+          from = text.length;
+          return;
+        }
         const [start, end] = found;
         if (end > start) onMatch(start, end);
         from = end > start ? end : end + Math.max(1, input.step(end) & 7);
       }
-      return true;
-    } catch (error) {
-      if (error instanceof Exhausted) return false;
-      throw error;
-    }
+    };
+    return (to) => {
+      if (from >= text.length) return true;
+      if (budget.left <= 0) return false;
+      try {
+        searchTo(to);
+        return true;
+      } catch (error) {
+        if (error instanceof Exhausted) return false;
+        throw error;
+      }
+    };
   }
 
   /** Returns false if the text has no match. Uses the engine's automaton, which takes one step per character. */

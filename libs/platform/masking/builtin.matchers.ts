@@ -1,6 +1,9 @@
 /** Receives the place of a value to mask. */
 export type OnMatch = (start: number, end: number) => void;
 
+/** Finds the values that begin between two positions. The next part begins where the last one ended. */
+export type SearchPart = (from: number, to: number) => void;
+
 /** The kinds of values that the service can find without a pattern. */
 export const BUILTINS = ['email', 'phone', 'card', 'api_key'] as const;
 export type Builtin = (typeof BUILTINS)[number];
@@ -22,7 +25,28 @@ const NUMBER_END = String.raw`(?![\w]|[.\-/:]\d|-\w)`;
 /** Whether a text has enough digits, or a `+` before digits, for a phone or card number. */
 const DIGITS = /\d(?:[ ./()-]{0,3}\d){8}|\+\d/;
 
-export const mayHaveNumbers = (text: string): boolean => DIGITS.test(text);
+/** Characters around a part of a text that a search reads too. No address and no number is as long. */
+const CONTEXT = 1024;
+
+/** Returns whether a part of a text may have phone or card numbers. */
+export const mayHaveNumbers = (text: string, from: number, to: number): boolean =>
+  DIGITS.test(text.slice(Math.max(0, from - CONTEXT), to + CONTEXT));
+
+/** Length of the shortest address or number. */
+const LENGTH_MIN = 6;
+
+/** Searches parts of a text as texts of their own. For values that are shorter than `CONTEXT`. */
+const searchParts =
+  (find: (text: string, onMatch: OnMatch) => void) =>
+  (text: string, onMatch: OnMatch): SearchPart =>
+  (from, to) => {
+    if (text.length < LENGTH_MIN) return;
+    if (from === 0 && to === text.length) return find(text, onMatch);
+    const first = Math.max(0, from - CONTEXT);
+    find(text.slice(first, to + CONTEXT), (start, end) => {
+      if (first + start >= from && first + start < to) onMatch(first + start, first + end);
+    });
+  };
 
 /** Longest local part and domain of an address, in characters (RFC 5321). */
 const LOCAL_MAX = 64;
@@ -33,7 +57,7 @@ const DOMAIN =
   /(?:[a-z0-9\u00c0-\u052f](?:[a-z0-9\u00c0-\u052f-]{0,61})\.){1,10}(?:xn--[a-z0-9-]{2,59}|[a-z\u00c0-\u052f]{2,63})/iy;
 
 /** Finds e-mail addresses. Every address has an `@`, so only its surroundings are read. */
-export function findEmails(text: string, onMatch: OnMatch): void {
+function findEmails(text: string, onMatch: OnMatch): void {
   let last = 0;
   for (let at = text.indexOf('@', 1); at > 0; at = text.indexOf('@', at + 1)) {
     const start = localStart(text, at, Math.max(last, at - LOCAL_MAX));
@@ -110,7 +134,7 @@ const INTERNATIONAL_DIGITS_MAX = 17;
 const DATE = /^\d{1,2}[./-](?:0?[1-9]|[12]\d|3[01])[./-]\d{2,4}(?![./-]\d)/;
 
 /** Finds phone numbers: those with `+`, and others with separators. */
-export function findPhones(text: string, onMatch: OnMatch): void {
+function findPhones(text: string, onMatch: OnMatch): void {
   if (text.includes('+')) each(INTERNATIONAL, text, onMatch);
   each(NORTH_AMERICAN, text, onMatch);
   PREFIXED.lastIndex = 0;
@@ -154,7 +178,7 @@ const CARD_START = new RegExp(String.raw`[2-6](?<=${NUMBER_START}[2-6])(?:[ \-]?
 const CARD_MAX = 19;
 
 /** Finds card numbers: 13 to 19 digits, also in groups, with a valid check digit (ISO/IEC 7812, Luhn). */
-export function findCards(text: string, onMatch: OnMatch): void {
+function findCards(text: string, onMatch: OnMatch): void {
   CARD_START.lastIndex = 0;
   for (let match = CARD_START.exec(text); match; match = CARD_START.exec(text)) {
     const start = match.index;
@@ -273,33 +297,46 @@ function jwtEnd(text: string, start: number): number {
 }
 
 /** Finds secrets: API keys of well-known providers and of this service, JWTs, bearer tokens and private keys. */
-export function findApiKeys(text: string, onMatch: OnMatch): void {
-  if (!hasLongWord(text) && !text.includes(PRIVATE_KEY)) return;
+export function searchApiKeys(text: string, onMatch: OnMatch): SearchPart {
   let hasEnd = true;
-  SECRETS.lastIndex = 0;
-  for (let match = SECRETS.exec(text); match; match = SECRETS.exec(text)) {
-    const [head] = match;
-    const start = match.index;
-    let end = SECRETS.lastIndex;
-    if (head.startsWith('-----')) {
-      const found: number = hasEnd ? text.indexOf(KEY_END, end) : -1;
-      hasEnd = found >= 0;
-      if (hasEnd) {
-        KEY_END_LINE.lastIndex = found;
-        end = KEY_END_LINE.test(text) ? KEY_END_LINE.lastIndex : found + KEY_END.length;
+  let searchedTo = 0;
+  return (from, to) => {
+    if (searchedTo >= to) return;
+    // a match reads at most a run and a prefix. What follows is read from the whole text
+    const first = Math.max(0, from - CONTEXT);
+    const part = text.slice(first, to + RUN_MAX + CONTEXT);
+    if (!hasLongWord(part) && !part.includes(PRIVATE_KEY)) return;
+    SECRETS.lastIndex = Math.max(from, searchedTo) - first;
+    for (let match = SECRETS.exec(part); match; match = SECRETS.exec(part)) {
+      const [head] = match;
+      const start = first + match.index;
+      if (start >= to) return;
+      let end = first + SECRETS.lastIndex;
+      if (head.startsWith('-----')) {
+        const found: number = hasEnd ? text.indexOf(KEY_END, end) : -1;
+        hasEnd = found >= 0;
+        if (hasEnd) {
+          KEY_END_LINE.lastIndex = found;
+          end = KEY_END_LINE.test(text) ? KEY_END_LINE.lastIndex : found + KEY_END.length;
+        } else {
+          end = runEnd(KEY_LINES, text, end);
+        }
+        onMatch(start, end);
+      } else if (head.startsWith(JWT)) {
+        end = jwtEnd(text, start);
+        if (end > 0) onMatch(start, end);
+        else end = start + JWT.length;
       } else {
-        end = runEnd(KEY_LINES, text, end);
+        const isBearer = head.slice(0, BEARER.length).toLowerCase() === BEARER;
+        if (head.length > RUN_MAX) end = runEnd(isBearer ? BEARER_PART : SECRET_PART, text, end);
+        onMatch(isBearer ? start + BEARER.length : start, end);
       }
-      onMatch(start, end);
-    } else if (head.startsWith(JWT)) {
-      end = jwtEnd(text, start);
-      if (end > 0) onMatch(start, end);
-      else end = start + JWT.length;
-    } else {
-      const isBearer = head.slice(0, BEARER.length).toLowerCase() === BEARER;
-      if (head.length > RUN_MAX) end = runEnd(isBearer ? BEARER_PART : SECRET_PART, text, end);
-      onMatch(isBearer ? start + BEARER.length : start, end);
+      searchedTo = end;
+      SECRETS.lastIndex = end - first;
     }
-    SECRETS.lastIndex = end;
-  }
+  };
 }
+
+export const searchEmails = searchParts(findEmails);
+export const searchPhones = searchParts(findPhones);
+export const searchCards = searchParts(findCards);

@@ -2,12 +2,13 @@ import { isJsonObject } from '#platform/json';
 import { LinearRegExp, type StepBudget } from '#platform/linear-regexp';
 import {
   type Builtin,
-  findApiKeys,
-  findCards,
-  findEmails,
-  findPhones,
   mayHaveNumbers,
   type OnMatch,
+  searchApiKeys,
+  type SearchPart,
+  searchCards,
+  searchEmails,
+  searchPhones,
 } from './builtin.matchers';
 
 /** A rule of a workspace: which values to replace in its texts. */
@@ -27,8 +28,14 @@ const GROWTH_MAX = 1024 * 1024;
 /** Steps that the patterns of a workspace can take for one request: some 200 ms. Beyond it, texts are replaced as a whole. */
 const STEPS_MAX = 20_000_000;
 
-/** Length of the shortest value that a built-in rule finds. */
-const BUILTIN_MIN = 6;
+/** Steps that each match of a pattern takes, because it takes memory and must be replaced. */
+const MATCH_STEPS = 20;
+
+/**
+ * Characters that are searched at once. Longer texts, and many short ones, pause after each part, because all rules
+ * together take a few milliseconds for it.
+ */
+const PART_LENGTH = 32 * 1024;
 
 /** Maximum number of names whose kind a masker remembers. */
 const NAMES_MAX = 10_000;
@@ -38,18 +45,20 @@ const ID_NAME = /(?:^|[._-])ids?$|[a-z0-9]Ids?$/;
 
 interface Rule {
   bit: number;
+  /** The bits of earlier rules that find the same values. */
+  sameAs: number;
   replacement: string;
   /** Whether only texts with several digits have matches. */
   needsDigits: boolean;
-  /** Calls `onMatch` for each match. Returns false if the budget is exhausted. */
-  find: (text: string, onMatch: OnMatch, budget: StepBudget) => boolean;
+  /** Begins a search for the values in a text. */
+  search: (text: string, onMatch: OnMatch, budget: StepBudget) => SearchPart;
 }
 
-const BUILTIN_FINDERS: Record<Builtin, (text: string, onMatch: OnMatch) => void> = {
-  email: findEmails,
-  phone: findPhones,
-  card: findCards,
-  api_key: findApiKeys,
+const BUILTIN_SEARCHES: Record<Builtin, (text: string, onMatch: OnMatch) => SearchPart> = {
+  email: searchEmails,
+  phone: searchPhones,
+  card: searchCards,
+  api_key: searchApiKeys,
 };
 
 /** The compiled rules of a workspace. */
@@ -69,9 +78,12 @@ export class Masker {
       const bit = 1 << index;
       if (!fields) everywhere |= bit;
       for (const field of fields ?? []) this.byField.set(field, (this.byField.get(field) ?? 0) | bit);
+      const sameAs = rules
+        .slice(0, index)
+        .reduce((bits, one, at) => (isSameSearch(one, { builtin, pattern }) ? bits | (1 << at) : bits), 0);
       const needsDigits = builtin === 'phone' || builtin === 'card';
-      const find = builtin ? builtinFinder(builtin) : patternFinder(pattern!);
-      return { bit, needsDigits, find, replacement: replacement ?? defaultReplacement(builtin) };
+      const search = builtin ? BUILTIN_SEARCHES[builtin] : patternSearch(pattern!);
+      return { bit, sameAs, needsDigits, search, replacement: replacement ?? defaultReplacement(builtin) };
     });
     this.everywhere = everywhere;
   }
@@ -113,40 +125,49 @@ export class Masker {
 /** Returns the replacement of a rule that has none. */
 export const defaultReplacement = (builtin: Builtin | null | undefined): string => `[${builtin ?? 'masked'}]`;
 
-function builtinFinder(builtin: Builtin): Rule['find'] {
-  const find = BUILTIN_FINDERS[builtin];
-  return (text, onMatch) => {
-    if (text.length >= BUILTIN_MIN) find(text, onMatch);
-    return true;
+const isSameSearch = (one: MaskingRule, other: MaskingRule): boolean =>
+  one.builtin ? one.builtin === other.builtin : !other.builtin && one.pattern === other.pattern;
+
+function patternSearch(pattern: string): Rule['search'] {
+  const finder = LinearRegExp.compile(pattern).finder();
+  return (text, onMatch, budget) => {
+    const search = finder.search(text, budget, (start, end) => {
+      budget.left -= MATCH_STEPS;
+      onMatch(start, end);
+    });
+    return (from, to) => {
+      // what was not searched may contain values to mask
+      if (!search(to)) onMatch(from, text.length);
+    };
   };
 }
 
-function patternFinder(pattern: string): Rule['find'] {
-  const finder = LinearRegExp.compile(pattern).finder();
-  return (text, onMatch, budget) => finder.find(text, budget, onMatch);
+/** A value to mask in the current text. */
+interface Match {
+  start: number;
+  end: number;
+  rule: Rule;
 }
 
-/** Masks the texts of one request. Never throws, and takes time linear in the texts. */
+/** The first and longest ones first. */
+const byStart = (one: Match, other: Match): number => one.start - other.start || other.end - one.end;
+
+/**
+ * Masks the texts of one request. Never throws, and takes time linear in the texts. Its methods pause often, so run them with
+ * `inSlices`.
+ */
 export class Masking {
   /** Number of values that were replaced. */
   count = 0;
   private readonly steps: StepBudget = { left: STEPS_MAX };
   private growthLeft = GROWTH_MAX;
-  /** The matches in the current text: start, end and rule of each. */
-  private readonly starts: number[] = [];
-  private readonly ends: number[] = [];
-  private readonly found: Rule[] = [];
-  private current!: Rule;
-  private readonly add: OnMatch = (start, end) => {
-    this.starts.push(start);
-    this.ends.push(end);
-    this.found.push(this.current);
-  };
+  /** Characters that were searched since the last pause. */
+  private searched = 0;
 
   constructor(readonly masker: Masker) {}
 
   /** Masks the text of a field. Returns the same text if it contains nothing to mask. */
-  text(text: string, ...fields: readonly (string | undefined)[]): string {
+  text(text: string, ...fields: readonly (string | undefined)[]): Generator<void, string> {
     return this.apply(text, this.masker.within(...fields));
   }
 
@@ -155,25 +176,26 @@ export class Masking {
    *
    * @returns the masked value
    */
-  json<Value>(value: Value, ...fields: readonly (string | undefined)[]): Value {
-    return this.value(value, this.masker.within(...fields)) as Value;
+  json<Value>(value: Value, ...fields: readonly (string | undefined)[]): Generator<void, Value> {
+    return this.value(value, this.masker.within(...fields)) as Generator<void, Value>;
   }
 
   /** Like `json`, for the rules of a field. */
-  value(value: unknown, rules: number): unknown {
-    if (typeof value === 'string') return this.apply(value, rules);
+  *value(value: unknown, rules: number): Generator<void, unknown> {
+    if (typeof value === 'string') return yield* this.apply(value, rules);
     if (Array.isArray(value)) {
       for (let index = 0; index < value.length; index++) {
         const item: unknown = value[index];
-        if (typeof item === 'string' || typeof item === 'object') value[index] = this.value(item, rules);
+        if (typeof item === 'string' || typeof item === 'object')
+          value[index] = yield* this.value(item, rules);
       }
     } else if (isJsonObject(value)) {
-      this.members(value, rules);
+      yield* this.members(value, rules);
     }
     return value;
   }
 
-  private members(object: Record<string, unknown>, rules: number): void {
+  private *members(object: Record<string, unknown>, rules: number): Generator<void, void> {
     const { masker } = this;
     for (const name of Object.keys(object)) {
       const member = object[name];
@@ -182,46 +204,50 @@ export class Masking {
       const isTool = name === 'name' && object.arguments !== undefined;
       if (isTool || ((typeof member === 'string' || Array.isArray(member)) && masker.isIdentifier(name)))
         continue;
-      const masked = this.value(member, masker.into(rules, name));
+      const masked = yield* this.value(member, masker.into(rules, name));
       // only for strings, because an assignment to `__proto__` may not set a member
       if (masked !== member) Object.defineProperty(object, name, { ...PLAIN, value: masked });
     }
   }
 
-  /** Masks a text by some rules. */
-  apply(text: string, rules: number): string {
+  /** Masks a text by some rules, a part at a time. */
+  private *apply(text: string, rules: number): Generator<void, string> {
     if (rules === 0 || text === '') return text;
-    let hasDigits: boolean | undefined;
-    for (const rule of this.masker.rules) {
-      if ((rules & rule.bit) === 0) continue;
-      if (rule.needsDigits && !(hasDigits ??= mayHaveNumbers(text))) continue;
-      this.current = rule;
-      // what was not searched may contain values to mask
-      if (!rule.find(text, this.add, this.steps)) this.add(0, text.length);
-    }
-    return this.found.length === 0 ? text : this.replaced(text);
-  }
-
-  /** Replaces the matches. Where several overlap, the first and longest one replaces them all. */
-  private replaced(text: string): string {
-    const { starts, ends, found } = this;
-    const order = starts.map((_, index) => index);
-    order.sort((one, other) => starts[one]! - starts[other]! || ends[other]! - ends[one]!);
+    const found: Match[] = [];
+    const searches = this.masker.rules
+      .filter((rule) => (rules & rule.bit) !== 0 && (rules & rule.sameAs) === 0)
+      .map((rule) => ({
+        needsDigits: rule.needsDigits,
+        search: rule.search(text, (start, end) => found.push({ start, end, rule }), this.steps),
+      }));
     let result = '';
     let at = 0;
-    for (let next = 0; next < order.length;) {
-      const first = order[next]!;
-      const start = starts[first]!;
-      let end = ends[first]!;
-      for (next += 1; next < order.length && starts[order[next]!]! < end; next++) {
-        end = Math.max(end, ends[order[next]!]!);
+    for (let from = 0; at < text.length && from < text.length; from += PART_LENGTH) {
+      const to = Math.min(from + PART_LENGTH, text.length);
+      let hasDigits: boolean | undefined;
+      for (const { needsDigits, search } of searches) {
+        if (!needsDigits || (hasDigits ??= mayHaveNumbers(text, from, to))) search(from, to);
       }
-      result += text.slice(at, start) + this.fitting(found[first]!.replacement, end - start);
-      at = end;
-      this.count += 1;
+      this.searched += to - from;
+      if (this.searched >= PART_LENGTH) {
+        this.searched = 0;
+        yield;
+      }
+      if (found.length === 0) continue;
+      // of several that overlap, the first and longest one replaces them all
+      found.sort(byStart);
+      let done = 0;
+      for (; done < found.length && found[done]!.start < to; done++) {
+        const { start, end, rule } = found[done]!;
+        if (start >= at) {
+          result += text.slice(at, start) + this.fitting(rule.replacement, end - start);
+          this.count += 1;
+        }
+        at = Math.max(at, end);
+      }
+      found.splice(0, done);
     }
-    starts.length = ends.length = found.length = 0;
-    return result + text.slice(at);
+    return at === 0 ? text : result + text.slice(at);
   }
 
   /** Returns the replacement of a match, or nothing if the texts have become too long. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Batcher, LoadingCache, SMALL_WRITES } from '#platform/concurrency';
+import { Batcher, inSlices, LoadingCache, SMALL_WRITES } from '#platform/concurrency';
 import { toRawJson } from '#platform/json';
 import { type Page, toPage } from '#platform/paging';
 import { isDataError, orNotFound, problem } from '#platform/problem';
@@ -90,8 +90,8 @@ export class MessageService {
     }
     const masking = await this.masking.start({ orgId, workspaceId });
     if (!masking) return;
-    dto.content = masking.json(dto.content, 'content');
-    dto.tool_calls = masking.json(dto.tool_calls, 'tool_calls');
+    dto.content = await inSlices(masking.json(dto.content, 'content'));
+    dto.tool_calls = await inSlices(masking.json(dto.tool_calls, 'tool_calls'));
   }
 
   /** Adds messages of one caller to one session. Returns null for each if the session does not accept messages. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
+import { inSlices } from '#platform/concurrency';
 import type { Tx } from '#platform/db';
 import { patchMetadata, Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -193,9 +194,9 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   ): Promise<void> {
     const masking = owner && (await this.masking.start({ orgId, workspaceId: owner.workspace_id }));
     if (!masking) return;
-    if (dto.prompt) dto.prompt = masking.text(dto.prompt, 'prompt');
-    if (dto.title) dto.title = masking.text(dto.title, 'title').slice(0, TITLE_MAX);
-    dto.metadata = masking.json(dto.metadata, 'metadata');
+    if (dto.prompt) dto.prompt = await inSlices(masking.text(dto.prompt, 'prompt'));
+    if (dto.title) dto.title = (await inSlices(masking.text(dto.title, 'title'))).slice(0, TITLE_MAX);
+    dto.metadata = await inSlices(masking.json(dto.metadata, 'metadata'));
   }
 
   protected override rolesFor(action: ResourceAction, row: AgentSessionEntity | null): AnyOf {

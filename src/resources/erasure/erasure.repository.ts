@@ -22,6 +22,12 @@ const COLUMNS = raw(
  */
 const LEASE = raw(`CASE WHEN dry_run THEN interval '10 minutes' ELSE interval '1 minute' END`);
 
+/** The erasures that have not ended. One without a lease waits; one with a lease but no token waits for its end. */
+const OPEN = sql`SELECT org_id, erasure_id, last_error IS NOT NULL AS has_failed,
+    lease_expires_at IS NULL OR lease_expires_at < now() AS is_waiting,
+    (lease_token IS NOT NULL AND lease_expires_at >= now()) IS TRUE AS is_held
+  FROM erasures WHERE erasure_status <> 'succeeded'`;
+
 const isHeld = (erasureId: string, token: string): Sql =>
   sql`erasure_id = ${erasureId} AND lease_token = ${token} AND erasure_status = 'running'`;
 
@@ -62,6 +68,15 @@ export class ErasureRepository {
     return row?.erasure_id ?? null;
   }
 
+  /** Counts the erasures of an organization that have not ended, up to a limit. */
+  async countOpen(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>, limit: number): Promise<number> {
+    const [row] = await tx.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM (
+          SELECT FROM erasures WHERE org_id = ${orgId} AND erasure_status IN ('queued', 'running') LIMIT ${limit}) open`,
+    );
+    return row!.count;
+  }
+
   async find({ orgId }: Pick<OrgScope, 'orgId'>, id: string): Promise<ErasureEntity | null> {
     const [row] = await this.database.query<ErasureEntity>(
       sql`SELECT ${COLUMNS} FROM erasures WHERE erasure_id = ${id} AND org_id = ${orgId}`,
@@ -94,17 +109,39 @@ export class ErasureRepository {
     );
   }
 
-  /** Claims an erasure that no other worker holds. Returns null if it has ended or is held. */
-  async claim(id: string, token: string): Promise<ErasureEntity | null> {
-    const [row] = await this.database.query<ErasureEntity>(
-      sql`UPDATE erasures
-        SET erasure_status = 'running', started_at = coalesce(started_at, now()), lease_token = ${token},
-            lease_expires_at = now() + ${LEASE}, updated_at = now()
-        WHERE erasure_id = ${id} AND erasure_status <> 'succeeded'
-          AND (lease_expires_at IS NULL OR lease_expires_at < now())
-        RETURNING ${COLUMNS}`,
+  /**
+   * Claims the next erasure that no worker holds: of the organization with the fewest erasures in progress, its oldest one
+   * first, but those that have failed last. Returns `none` if no erasure waits; `full` if all that wait are of
+   * `fullOrgs`, or another worker has claimed the next one.
+   */
+  async claim(token: string, fullOrgs: readonly string[]): Promise<ErasureEntity | 'none' | 'full'> {
+    const [row] = await this.database.query<ErasureEntity & { is_waiting: boolean }>(
+      sql`WITH open AS MATERIALIZED (${OPEN}), next AS (
+          SELECT (array_agg(erasure_id ORDER BY has_failed, erasure_id) FILTER (WHERE is_waiting))[1] AS erasure_id
+          FROM open WHERE org_id <> ALL (${fullOrgs}::text[])
+          GROUP BY org_id HAVING bool_or(is_waiting)
+          ORDER BY count(*) FILTER (WHERE is_held), random() LIMIT 1
+        ), claimed AS (
+          UPDATE erasures
+          SET erasure_status = 'running', started_at = coalesce(started_at, now()), lease_token = ${token},
+              lease_expires_at = now() + ${LEASE}, updated_at = now()
+          WHERE erasure_id = (SELECT erasure_id FROM next) AND erasure_status <> 'succeeded'
+            AND (lease_expires_at IS NULL OR lease_expires_at < now())
+          RETURNING ${COLUMNS}
+        )
+        SELECT claimed.*, EXISTS (SELECT FROM open WHERE is_waiting) AS is_waiting
+        FROM (VALUES (true)) one LEFT JOIN claimed ON true`,
     );
-    return row ?? null;
+    const { is_waiting, ...erasure } = row!;
+    return erasure.erasure_id ? erasure : is_waiting ? 'full' : 'none';
+  }
+
+  /** Whether an organization waits for its first erasure in progress. */
+  async isOrgWaiting(): Promise<boolean> {
+    const rows = await this.database.query(
+      sql`SELECT FROM (${OPEN}) open GROUP BY org_id HAVING bool_or(is_waiting) AND NOT bool_or(is_held) LIMIT 1`,
+    );
+    return rows.length > 0;
   }
 
   /**
@@ -145,11 +182,16 @@ export class ErasureRepository {
     return finished.length > 0;
   }
 
-  /** Releases an erasure, so that any worker can continue it. */
-  async release(id: string, token: string, error: string | null): Promise<void> {
+  /**
+   * Releases an erasure, so that any worker can continue it.
+   *
+   * @param waitMs time until a worker can continue it, in ms
+   */
+  async release(id: string, token: string, error: string | null, waitMs: number): Promise<void> {
     await this.database.query(
       sql`UPDATE erasures
-        SET lease_token = NULL, lease_expires_at = NULL, last_error = coalesce(${error}, last_error), updated_at = now()
+        SET lease_token = NULL, lease_expires_at = now() + ${waitMs} * interval '1 millisecond',
+            last_error = coalesce(${error}, last_error), updated_at = now()
         WHERE ${isHeld(id, token)}`,
     );
   }

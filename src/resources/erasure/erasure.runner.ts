@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { runAs } from '#platform/concurrency';
+import { FairLimiter, pause, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import { Handles, JobHandedBack, JobProcessor, PeriodicTasks, WorkerShutdown } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
+import { tracing } from '#platform/tracing';
 import type { ErasedCounts, ErasureEntity, ErasureProgress } from './erasure.entity';
 import { ErasureItems } from './erasure-items.repository';
 import { ErasureRepository } from './erasure.repository';
@@ -19,27 +21,47 @@ const WAITING_MS = 60_000;
 const PAUSE_MAX_MS = 500;
 const PAUSE_MIN_MS = 5;
 const ITEMS_BATCH = 5_000;
+/** Erasures that this process runs at once, and those of one organization. */
+const SLOTS = 3;
+const SHARE = 2;
+/** Time after which an erasure lets an organization run that has none in progress, in ms. */
+const SLICE_MS = 5_000;
+/** Pause before a job looks again for an erasure that it can run, in ms. */
+const SLOT_WAIT_MS = 1_000;
+/** Time before an erasure that has failed is continued, in ms: less than until its job is retried. */
+const RETRY_MS = 900;
 
 /** An erasure that this process holds. */
 interface Held {
   row: ErasureEntity;
   token: string;
   counts: ErasedCounts;
+  /** When its current slice has ended, by `performance.now()`. */
+  yieldsAt: number;
 }
 
 /** Thrown when the erasure of a place must wait before its second pass. The periodic task continues it. */
-class ErasureSettling extends Error {}
+class ErasureSettling extends Error {
+  constructor(readonly waitMs: number) {
+    super();
+  }
+}
 
 /** Thrown within the transaction of a batch when another worker has taken the erasure over. */
 class ErasureLost extends Error {}
 
 /**
- * Runs erasures, a batch at a time. Each batch is one transaction together with its counts and the place to continue, so that
+ * Runs erasures, a batch at a time. A job only says that an erasure waits: organizations take turns, see
+ * `ErasureRepository.claim`, so that one with many large erasures delays the others by seconds. Each batch is one transaction together with its counts and the place to continue, so that
  * a worker that is killed loses at most a batch, and no row is counted twice.
  */
 @Handles(ERASURE)
 export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implements OnApplicationBootstrap {
-  readonly concurrency = 2;
+  readonly concurrency = SLOTS;
+  /** The organizations of the erasures in progress in this process. */
+  private readonly running: string[] = [];
+  /** Claims one erasure at a time, so that an organization never exceeds its share. */
+  private readonly claims = new FairLimiter({ concurrency: 1 });
 
   constructor(
     private readonly database: Database,
@@ -59,18 +81,62 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
     this.tasks.every('erasures', WAITING_MS, () => this.requests.enqueueWaiting());
   }
 
+  /**
+   * Runs the next erasure, which may be another one than the job's. Throws `JobHandedBack` if this process stops, if other
+   * organizations wait, or if another erasure than the job's has failed.
+   */
   protected async handle({ erasure_id }: { erasure_id: string }): Promise<void> {
-    const token = randomUUID();
-    const row = await this.erasures.claim(erasure_id, token);
-    if (!row) return;
-    const held: Held = { row, token, counts: { ...row.counts } };
+    for (;;) {
+      if (this.shutdown.stopping.aborted) throw new JobHandedBack();
+      const held = await this.claim();
+      if (held === 'none') return;
+      if (held !== 'full') {
+        if (held.row.erasure_id === erasure_id) return this.run(held);
+        return tracing().untraced(() => this.runLogged(held));
+      }
+      await pause(SLOT_WAIT_MS, this.shutdown.stopping).catch(() => undefined);
+    }
+  }
+
+  private claim(): Promise<Held | 'none' | 'full'> {
+    return this.claims.run('', undefined, async () => {
+      const token = randomUUID();
+      const countOf = (orgId: string): number => this.running.filter((one) => one === orgId).length;
+      const full = this.running.filter((orgId) => countOf(orgId) >= SHARE);
+      const row = await this.erasures.claim(token, full);
+      if (typeof row === 'string') return row;
+      this.running.push(row.org_id!);
+      return { row, token, counts: { ...row.counts }, yieldsAt: performance.now() + SLICE_MS };
+    });
+  }
+
+  /** Runs an erasure that does not belong to the current job. Logs its failure, and hands the job back. */
+  private async runLogged(held: Held): Promise<void> {
+    try {
+      await this.run(held);
+    } catch (error) {
+      if (error instanceof JobHandedBack) throw error;
+      const { erasure_id, org_id } = held.row;
+      rootLogger.error({ err: error, erasure_id, org_id }, 'an erasure failed');
+      throw new JobHandedBack();
+    }
+  }
+
+  private async run(held: Held): Promise<void> {
+    const { row, token } = held;
     try {
       await runAs(row.org_id!, () => this.erase(held));
     } catch (error) {
       if (error instanceof ErasureLost) return;
-      const isPaused = error instanceof JobHandedBack || error instanceof ErasureSettling;
-      await this.erasures.release(erasure_id, token, isPaused ? null : failureOf(error));
-      if (!(error instanceof ErasureSettling)) throw error;
+      if (error instanceof ErasureSettling) {
+        return await this.erasures.release(row.erasure_id, token, null, error.waitMs);
+      }
+      const isPaused = error instanceof JobHandedBack;
+      const failure = isPaused ? null : failureOf(error);
+      await this.erasures.release(row.erasure_id, token, failure, isPaused ? 0 : RETRY_MS);
+      throw error;
+    } finally {
+      this.running.splice(this.running.indexOf(row.org_id!), 1);
     }
   }
 
@@ -79,9 +145,8 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
     await this.erasePass(held);
     if (isPlace(row) && !row.dry_run) {
       // requests that were admitted before the erasure may still write; a second pass finds that
-      if (Date.now() < row.created_at.getTime() + this.environment.ERASURE_SETTLE_SECONDS * 1000) {
-        throw new ErasureSettling();
-      }
+      const settledAt = row.created_at.getTime() + this.environment.ERASURE_SETTLE_SECONDS * 1000;
+      if (Date.now() < settledAt) throw new ErasureSettling(settledAt - Date.now());
       held.row = { ...row, progress: null };
       await this.erasePass(held);
     }
@@ -188,6 +253,10 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
   ): Promise<string | null> {
     if (this.shutdown.stopping.aborted) throw new JobHandedBack();
     const startedAt = performance.now();
+    if (startedAt > held.yieldsAt) {
+      if (await this.erasures.isOrgWaiting()) throw new JobHandedBack();
+      held.yieldsAt = startedAt + SLOT_WAIT_MS;
+    }
     const { next, isWaiting, counts, progress } = await this.database.transaction(async (tx) => {
       if (run.isDryRun) await this.erasures.allowLongCounts(tx);
       const batch = await step.run(tx, run, cursor);

@@ -47,10 +47,15 @@ export class Erasures {
 
   /**
    * Requests an erasure in the caller's transaction. Its row holds a keyed hash of the subject's id; the id itself is stored
-   * only until the erasure has succeeded. Throws 409 naming the erasure of the same subject that has not ended.
+   * only until the erasure has succeeded. Throws 409 naming the erasure of the same subject that has not ended, and 429 if
+   * too many of the organization have not ended.
    */
   async request(tx: Tx, scope: OrgScope, request: ErasureRequest): Promise<ErasureEntity> {
     const { subject, id, workspaceId, filters, isForced, isDryRun = false } = request;
+    if ((await this.erasures.countOpen(tx, scope, OPEN_MAX)) >= OPEN_MAX) {
+      const detail = `${OPEN_MAX} erasures of your organization have not ended. Try again when some have succeeded.`;
+      throw problem.rateLimited(detail, RETRY_AFTER_SECONDS);
+    }
     const now = new Date();
     const row: ErasureEntity = {
       erasure_id: newId('era'),
@@ -142,6 +147,10 @@ export class Erasures {
     return this.keys.mac('erasure subject', JSON.stringify([orgId, id])).toString('hex');
   }
 }
+
+/** Number of erasures of an organization that have not ended. */
+const OPEN_MAX = 1_000;
+const RETRY_AFTER_SECONDS = 10;
 
 /** Number of waiting erasures that one run of the periodic task enqueues. */
 const WAITING_MAX = 100;

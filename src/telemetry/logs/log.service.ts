@@ -54,7 +54,7 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
       decoder: REQUEST_DECODERS.logs,
       *mask(masker, { logRecords }) {
         for (const record of logRecords) {
-          masker.logRecord(record);
+          yield* masker.logRecord(record);
           yield;
         }
       },

@@ -57,7 +57,7 @@ const contentOfEvent = (name: string | null): Content | undefined => {
 };
 
 /**
- * Masks the records of one export in place, before anything is read from them: all texts except identifiers, and names that
+ * Masks the records of one export in place, in steps of a few milliseconds, before anything is read from them: all texts except identifiers, and names that
  * are not written by people, such as those of metrics.
  */
 export class RecordMasker {
@@ -72,44 +72,44 @@ export class RecordMasker {
     return this.counts.get(span) ?? 0;
   }
 
-  span(span: OtlpSpan): void {
-    this.source(span);
+  *span(span: OtlpSpan): Generator<void, void> {
+    yield* this.source(span);
     const { masking } = this;
     const before = masking.count;
-    span.name = masking.text(span.name, 'name');
+    span.name = yield* masking.text(span.name, 'name');
     if (span.status.message !== '') {
-      span.status.message = masking.text(span.status.message, 'status_message');
+      span.status.message = yield* masking.text(span.status.message, 'status_message');
     }
-    this.attributes(span.attributes);
+    yield* this.attributes(span.attributes);
     for (const event of span.events) {
       const content = contentOfEvent(event.name);
-      if (content === undefined) event.name = masking.text(event.name, 'name');
-      this.attributes(event.attributes, content);
+      if (content === undefined) event.name = yield* masking.text(event.name, 'name');
+      yield* this.attributes(event.attributes, content);
     }
-    for (const { attributes } of span.links) this.attributes(attributes);
+    for (const { attributes } of span.links) yield* this.attributes(attributes);
     if (masking.count > before) this.counts.set(span, masking.count - before);
   }
 
-  logRecord(record: OtlpLogRecord): void {
-    this.source(record);
+  *logRecord(record: OtlpLogRecord): Generator<void, void> {
+    yield* this.source(record);
     const content = contentOfEvent(eventNameOf(record));
-    record.body = this.masking.json(record.body, 'body', content);
-    this.attributes(record.attributes, content);
+    record.body = yield* this.masking.json(record.body, 'body', content);
+    yield* this.attributes(record.attributes, content);
   }
 
-  dataPoint({ metric, attributes, exemplars }: OtlpDataPoint): void {
-    this.source(metric);
+  *dataPoint({ metric, attributes, exemplars }: OtlpDataPoint): Generator<void, void> {
+    yield* this.source(metric);
     if (this.isFirst(metric)) {
-      metric.description = this.masking.text(metric.description, 'description');
-      this.attributes(metric.metadata);
+      metric.description = yield* this.masking.text(metric.description, 'description');
+      yield* this.attributes(metric.metadata);
     }
-    this.attributes(attributes);
-    for (const exemplar of exemplars) this.attributes(exemplar.attributes);
+    yield* this.attributes(attributes);
+    for (const exemplar of exemplars) yield* this.attributes(exemplar.attributes);
   }
 
-  private source({ resource, scope }: { resource: OtlpResource; scope: OtlpScope }): void {
-    if (this.isFirst(resource)) this.attributes(resource.attributes);
-    if (this.isFirst(scope)) this.attributes(scope.attributes);
+  private *source({ resource, scope }: { resource: OtlpResource; scope: OtlpScope }): Generator<void, void> {
+    if (this.isFirst(resource)) yield* this.attributes(resource.attributes);
+    if (this.isFirst(scope)) yield* this.attributes(scope.attributes);
   }
 
   private isFirst(part: object): boolean {
@@ -119,7 +119,7 @@ export class RecordMasker {
   }
 
   /** @param content whether the owner of the attributes contains input or output */
-  private attributes(attributes: OtlpAttributes, content?: Content): void {
+  private *attributes(attributes: OtlpAttributes, content?: Content): Generator<void, void> {
     const { masking } = this;
     const { masker } = masking;
     const around = masker.within(content);
@@ -128,7 +128,7 @@ export class RecordMasker {
       if (typeof value !== 'string' && typeof value !== 'object') continue;
       if (masker.isIdentifier(name) || IDENTIFYING.has(name)) continue;
       const rules = masker.hasFields ? this.rulesOf(name, around) : around;
-      const masked = masking.value(value, rules);
+      const masked = yield* masking.value(value, rules);
       if (masked !== value) attributes[name] = masked as string;
     }
   }

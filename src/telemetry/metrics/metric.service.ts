@@ -53,7 +53,7 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest, Expo
       decoder: REQUEST_DECODERS.metrics,
       *mask(masker, { dataPoints }) {
         for (const point of dataPoints) {
-          masker.dataPoint(point);
+          yield* masker.dataPoint(point);
           yield;
         }
       },

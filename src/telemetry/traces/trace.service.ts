@@ -94,7 +94,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
       decoder: REQUEST_DECODERS.traces,
       *mask(masker, { spans }) {
         for (const span of spans) {
-          masker.span(span);
+          yield* masker.span(span);
           yield;
         }
       },

@@ -52,7 +52,7 @@ import {
 import type { Result, ResultRow } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
 import type { ResultListQueryDto } from './result-query.dto';
-import { maskResult } from './result-masking';
+import { maskResults } from './result-masking';
 import { type PlannedResult, planner } from './result-plan';
 import { ResultRepository } from './result.repository';
 
@@ -139,7 +139,7 @@ export class ResultService {
     signal: AbortSignal,
   ): Promise<CreatedResult> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    maskResult(await this.masking.start(scope), dto);
+    await maskResults(await this.masking.start(scope), [dto]);
     const result = { scope, experimentId, dto };
     const isSmall = valueErrors(dto, '').length === 0 && lengthOf(dto) <= SMALL_WRITES.length;
     const key = [scope.workspaceId, scope.principalId, experimentId, dto.on_conflict];
@@ -193,10 +193,9 @@ export class ResultService {
    */
   async createBulk(scope: Scope, experimentId: string, dto: BulkResultsDto): Promise<BulkResultItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const masking = await this.masking.start(scope);
-    const items = dto.items.map((item) =>
-      checkItem(() => maskResult(masking, validateBody(ResultFieldsDto, item))),
-    );
+    const items = dto.items.map((item) => checkItem(() => validateBody(ResultFieldsDto, item)));
+    const valid = items.flatMap((item) => (item instanceof Problem ? [] : item));
+    await maskResults(await this.masking.start(scope), valid);
     const outcomes = await this.database.transaction((tx) => this.write(tx, scope, experimentId, dto, items));
     return outcomes.map((outcome, index) =>
       outcome instanceof Problem
@@ -221,7 +220,7 @@ export class ResultService {
     dto: PatchResultDto,
     ifMatch?: string,
   ): Promise<Versioned<ResultDto>> {
-    maskResult(await this.masking.start(scope), dto);
+    await maskResults(await this.masking.start(scope), [dto]);
     return this.database.transaction(async (tx) => {
       const experiment = await this.results.lockExperiment(tx, scope, experimentId);
       const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));
