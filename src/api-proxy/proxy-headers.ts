@@ -26,11 +26,13 @@ const FORWARDING = [
   'cf-connecting-ipv6',
   'cf-pseudo-ipv4',
   'client-ip',
+  'cluster-client-ip',
   'fastly-client-ip',
   'fly-client-ip',
   'forwarded',
   'forwarded-for',
   'forwarded-for-ip',
+  'incap-client-ip',
   'proxy-client-ip',
   'traceparent',
   'true-client-ip',
@@ -39,10 +41,15 @@ const FORWARDING = [
   'x-appengine-user-ip',
   'x-azure-clientip',
   'x-azure-socketip',
+  'x-backend-host',
   'x-client-ip',
   'x-cluster-client-ip',
   'x-envoy-external-address',
+  'x-envoy-original-path',
+  'x-forward-for',
   'x-host',
+  'x-http-host-override',
+  'x-nf-client-connection-ip',
   'x-original-forwarded-for',
   'x-original-host',
   'x-original-uri',
@@ -53,10 +60,18 @@ const FORWARDING = [
   'x-remote-addr',
   'x-remote-ip',
   'x-rewrite-url',
+  'x-sucuri-clientip',
+  'x-vercel-forwarded-for',
 ];
 
 /** Headers that replace the method, which `allowed_methods` of the API limits. */
-const METHOD_OVERRIDES = ['x-http-method', 'x-http-method-override', 'x-method-override'];
+const METHOD_OVERRIDES = [
+  'http-method-override',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-method',
+];
 
 /** Includes `Trailer`, because trailers of requests are not forwarded. */
 const DROPPED_REQUEST: ReadonlySet<string> = new Set([

@@ -195,9 +195,12 @@ export class GatewayService {
         `Requires the role ${CALLING_ROLES.join(' or ')} in the workspace of the model.`,
       );
     }
-    const [model, other] = callable;
+    const live = callable.filter(({ is_workspace_archived }) => !is_workspace_archived);
+    // a model in an archived workspace must not keep others from calling one of the same name
+    const candidates = live.length > 0 ? live : callable;
+    const [model, other] = candidates;
     if (!model) throw notFound(nameOrId, workspaceId);
-    if (other) throw ambiguous(nameOrId, callable);
+    if (other) throw ambiguous(nameOrId, candidates);
     checkAllowed(principal.allow, 'models', model.model_id, model.name);
     if (model.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');

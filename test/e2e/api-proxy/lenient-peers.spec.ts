@@ -39,6 +39,8 @@ describe('a request to an upstream that reads headers leniently', () => {
     'X-HTTP-Method-Override',
     'X-HTTP-Method',
     'X-Method-Override',
+    'HTTP-Method-Override',
+    'X-Original-Method',
     'x_http_method_override',
     'X_Api_Key',
     'x-api_key',
@@ -63,6 +65,8 @@ describe('a request to an upstream that reads headers leniently', () => {
     'X-Originating-IP',
     'X-Remote-Addr',
     'X-Original-Forwarded-For',
+    'X-Vercel-Forwarded-For',
+    'X-HTTP-Host-Override',
     'X-Host',
   ])('does not have the header %s of the client', async (name) => {
     const path = await register(admin, org.workspaceId, {

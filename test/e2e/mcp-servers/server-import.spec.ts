@@ -275,10 +275,22 @@ describe('a server.json of the public MCP registry', () => {
       // only the last part of a host name has a port
       [{ ...TENANT, ...REGION }, { tenant: 'a:80' }, ['/variables/tenant']],
       [{ tenant: { isSecret: true }, ...REGION }, { tenant: 'a' }, ['/server/remotes/0/url']],
+      [{ tenant: { isSecret: 'true' }, ...REGION }, { tenant: 'a' }, ['/server/remotes/0/url']],
     ])('reports the variable that is missing or invalid: %#', async (declared, variables, pointers) => {
       const answer = await imported(templated(declared), { variables });
       expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
     });
+
+    it.each([{ variables: { key: { isSecret: true } } }, { isSecret: true }])(
+      'rejects a secret of a header before its query: %j',
+      async (declared) => {
+        const header = { name: 'X-API-Key', value: '{key}', ...declared };
+        const server = serverJson({ url: 'https://weather.example.com/{key}', headers: [header] });
+        const answer = await imported(server, { variables: { key: SECRET } });
+        expect([answer.status, pointersIn(answer)]).toEqual([400, ['/server/remotes/0/url']]);
+        expect(JSON.stringify(answer.body)).not.toContain(SECRET);
+      },
+    );
 
     it('encodes their values, so that they cannot change the rest of the URL', async () => {
       const url = 'https://weather.example.com/{place}/mcp?key={key}';

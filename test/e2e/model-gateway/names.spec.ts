@@ -129,4 +129,17 @@ describe('the name of a model', () => {
     expect(await call(editor, body, here)).toEqual([404, 0, 0]);
     expect(await call(editor, body)).toEqual([200, 0, 1]);
   });
+
+  it('is not taken by a model of an archived workspace', async () => {
+    const archived = await org.newWorkspace();
+    for (const [index, workspace] of [workspaces[0], archived].entries()) {
+      const provider_id = await newProvider(on.admin, workspace, providers[index]!);
+      await newModel(on.admin, workspace, { name: 'kept', targets: [{ provider_id, upstream_model: 'u' }] });
+    }
+    const owner = await org.member('owner');
+    expect((await owner.post(`/registry/v1/workspaces/${archived}/archive`)).status).toBe(200);
+    const body = { ...ASSISTANT, model: 'kept' };
+    expect(await call(editor, body)).toEqual([200, 1, 0]);
+    expect(await call(editor, body, archived)).toEqual([409, 0, 0]);
+  });
 });

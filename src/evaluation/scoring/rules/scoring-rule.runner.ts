@@ -27,6 +27,8 @@ import { type ActiveRule, type RuleStep, ScoringRuleRepository, unseenBy } from 
 const LEASE_MS = 30_000;
 /** Number of rules per read. */
 const PAGE = 100;
+/** Time of one organization in a pass, in ms. Its further rules wait for the next pass. */
+const TURN_MS = 500;
 /** Maximum number of open runs of one rule. With a slow scorer, arrivals wait instead of piling up as runs. */
 const OPEN_RUNS_MAX = 3;
 
@@ -54,10 +56,16 @@ export const STEP_FAILED =
 
 /**
  * Processes the arrivals for the rules of all tenants, in every worker, and starts their runs. A pass makes one step for each
- * rule with work, so that the backlog of one rule or workspace does not delay the others.
+ * rule with work, so that the backlog of one rule or workspace does not delay the others. An organization with so many rules
+ * that its steps take longer than `TURN_MS` continues in the next passes, so that the others do not wait for all of them.
  */
 @Injectable()
 export class ScoringRuleRunner implements RuleRuns {
+  /** The rule at which an organization continues in the next pass, if the last one did not reach all of its rules. */
+  private readonly continuesAt = new Map<string, string>();
+  /** Organizations with a rule that had more work, since a pass has begun with their first rule. */
+  private readonly withMore = new Set<string>();
+
   constructor(
     private readonly database: Database,
     private readonly rules: ScoringRuleRepository,
@@ -87,32 +95,60 @@ export class ScoringRuleRunner implements RuleRuns {
     }
   }
 
+  /** Returns whether a rule has more work, or was not reached. */
   private async pass(): Promise<boolean> {
-    let hasMore = false;
+    const begin = new Map(this.continuesAt);
+    this.continuesAt.clear();
+    const spentMs = new Map<string, number>();
     let after = '';
     for (;;) {
       const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
-      if (await this.stepAll(page)) hasMore = true;
+      await this.stepInTurn(
+        page.filter(({ org_id, rule_id }) => rule_id >= (begin.get(org_id) ?? '')),
+        spentMs,
+      );
       if (this.shutdown.stopping.aborted) return false;
-      if (page.length < PAGE) return hasMore;
+      if (page.length < PAGE) break;
       after = page.at(-1)!.rule_id;
+    }
+    const hasMore = this.continuesAt.size + this.withMore.size > 0;
+    for (const orgId of this.withMore) if (!this.continuesAt.has(orgId)) this.withMore.delete(orgId);
+    return hasMore;
+  }
+
+  /** Makes a step for each rule with work, until the time of its organization is used up. @param spentMs by organization */
+  private async stepInTurn(rules: readonly ActiveRule[], spentMs: Map<string, number>): Promise<void> {
+    for (const due of await this.findDue(rules)) {
+      const { org_id, rule_id } = due.rule;
+      const spent = spentMs.get(org_id) ?? 0;
+      if (spent >= TURN_MS) {
+        if (!this.continuesAt.has(org_id)) this.continuesAt.set(org_id, rule_id);
+        continue;
+      }
+      const startedAt = performance.now();
+      if (await this.stepLeased(due)) this.withMore.add(org_id);
+      spentMs.set(org_id, spent + performance.now() - startedAt);
     }
   }
 
   /** Makes a step for each rule with work. Returns whether a rule has more work. */
   private async stepAll(rules: readonly ActiveRule[]): Promise<boolean> {
     let hasMore = false;
-    // before a lease is taken, because a rule waits until a lease that is not released expires
-    if (this.shutdown.stopping.aborted) return false;
-    for (const { rule, before_us } of await this.leaseDue(rules)) {
-      if (this.shutdown.stopping.aborted) return false;
-      if (await this.step(rule, before_us)) hasMore = true;
-    }
+    for (const due of await this.findDue(rules)) if (await this.stepLeased(due)) hasMore = true;
     return hasMore;
   }
 
-  /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
-  private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; before_us: number }[]> {
+  /** Leases a rule and makes a step, unless another worker holds it. Returns whether it has more work. */
+  private async stepLeased({ rule, before_us }: DueRule): Promise<boolean> {
+    // before the lease is taken, because a rule waits until a lease that is not released expires
+    if (this.shutdown.stopping.aborted) return false;
+    const leased = await this.rules.lease([rule.rule_id], LEASE_MS);
+    return leased.size > 0 && this.step(rule, before_us);
+  }
+
+  /** Returns the rules that may start runs and have arrivals that have been quiet for long enough. */
+  private async findDue(page: readonly ActiveRule[]): Promise<DueRule[]> {
+    if (this.shutdown.stopping.aborted) return [];
     const blocked = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
     if (blocked.length > 0) await this.rules.recordError(blocked.map(idOf), SCORER_ARCHIVED);
     const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
@@ -124,12 +160,7 @@ export class ScoringRuleRunner implements RuleRuns {
     const ready = await this.arrivals.nonEmptyRanges(ranges);
     if (ready.length === 0) return [];
     const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));
-    const due = ready.filter(({ workspace_id }) => live.has(workspace_id));
-    const leased = await this.rules.lease(
-      due.map(({ rule }) => idOf(rule)),
-      LEASE_MS,
-    );
-    return due.filter(({ rule }) => leased.has(rule.rule_id));
+    return ready.filter(({ workspace_id }) => live.has(workspace_id));
   }
 
   /**
@@ -238,6 +269,12 @@ export class ScoringRuleRunner implements RuleRuns {
       return 'advanced';
     });
   }
+}
+
+/** A rule with work, and the end of the arrivals that have been quiet for long enough, in microseconds since 1970. */
+interface DueRule {
+  rule: ActiveRule;
+  before_us: number;
 }
 
 /** The arrivals that one step processes. */

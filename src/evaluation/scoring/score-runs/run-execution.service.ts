@@ -58,7 +58,7 @@ export class RunExecutionService {
 
   /**
    * Scores the remaining targets of a run. After an error, any worker may continue the run. Throws `JobHandedBack` if this
-   * process stops first, or the run yields. If the run has failed too often, ends it and throws `JobPoisoned`.
+   * process stops first, or the run loses its slot. If the run has failed too often, ends it and throws `JobPoisoned`.
    */
   async execute(work: RunInProgress): Promise<void> {
     const { run, lease } = work;

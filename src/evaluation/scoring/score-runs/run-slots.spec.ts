@@ -34,7 +34,7 @@ describe('RunSlots', () => {
     [8, 'aaaabbbbc', 2, '---y---y-'],
     [8, 'abcdefghi', 1, '---------'],
     [1, 'ab', 1, '--'],
-  ])('with a share of %i, the slots of %j and %i waiting organizations, gives back %j', (share, orgs, waiting, expected) => {
+  ])('with a share of %i, the slots of %j and %i waiting organizations, takes back %j', (share, orgs, waiting, expected) => {
     const slots = new RunSlots(share);
     const taken = take(slots, orgs);
     slots.yieldTo(waiting);
@@ -46,8 +46,9 @@ describe('RunSlots', () => {
     const taken = take(slots, 'aaaab');
     for (let n = 0; n < 3; n++) slots.yieldTo(1);
     expect(yielded(taken)).toBe('---y-');
-    slots.release(taken[3]!);
     slots.take('c');
+    slots.release(taken[3]!);
+    expect(slots.freeCount).toBe(0);
     slots.yieldTo(1);
     expect(yielded(taken)).toBe('--yy-');
   });

@@ -8,14 +8,15 @@ const SLICE_MS = 10_000;
 export interface RunSlot {
   readonly orgId: string;
   readonly takenAt: number;
-  /** Aborted when the run must finish its targets in progress and give the slot back. */
+  /** Aborted when the run has lost its slot. It finishes only its targets in progress. */
   readonly yielding: AbortController;
 }
 
 /**
  * The runs that a process executes at once. One organization can have all slots but one. The last free slot is for an
  * organization that has less than half of them, and when no slot is left, an organization with more than half gives one
- * back. So another organization finds a free slot, however many runs the first one has started.
+ * back at once, although its targets in progress may take a minute. So another organization finds a free slot, however many
+ * runs the others have started.
  */
 export class RunSlots {
   private readonly size: number;
@@ -50,8 +51,9 @@ export class RunSlots {
     return slot;
   }
 
+  /** Frees a slot. Does nothing for a slot that was taken back. */
   release(slot: RunSlot): void {
-    this.taken.delete(slot);
+    if (!this.taken.delete(slot)) return;
     this.freed.abort();
     this.freed = new AbortController();
   }
@@ -64,40 +66,34 @@ export class RunSlots {
   }
 
   /**
-   * Asks runs to give their slots back if no slot is left: the newest run of the organization with the most, if that is more
-   * than half, or others have none. If each organization has only one, asks the run that has held its slot longest.
+   * Takes slots back if none is left: that of the newest run of the organization with the most, if that is more than half, or
+   * others have none. If each organization has only one, that of the run that has held its slot longest.
    *
    * @param waitingOrgs number of organizations that wait and have no run anywhere
    */
   yieldTo(waitingOrgs: number): void {
-    while (this.freeCount === 0 && this.yieldingCount < Math.max(this.isUneven ? 1 : 0, waitingOrgs)) {
+    if (this.freeCount > 0) return;
+    for (let left = Math.max(this.isUneven ? 1 : 0, waitingOrgs); left > 0; left--) {
       const slot = this.slotToYield();
       if (!slot) return;
+      this.release(slot);
       slot.yielding.abort();
     }
   }
 
-  private get yieldingCount(): number {
-    return [...this.taken].filter(({ yielding }) => yielding.signal.aborted).length;
-  }
-
-  private get kept(): RunSlot[] {
-    return [...this.taken].filter(({ yielding }) => !yielding.signal.aborted);
-  }
-
   /** Whether an organization has more than half of the slots. */
   private get isUneven(): boolean {
-    return Math.max(0, ...countByOrg(this.kept).values()) > this.half;
+    return Math.max(0, ...countByOrg(this.taken).values()) > this.half;
   }
 
   private slotToYield(): RunSlot | undefined {
-    const { kept } = this;
-    const [most] = [...countByOrg(kept)].sort(([, a], [, b]) => b - a);
+    const taken = [...this.taken];
+    const [most] = [...countByOrg(taken)].sort(([, a], [, b]) => b - a);
     if (!most) return undefined;
     const [orgId, count] = most;
-    if (count > 1) return kept.findLast((slot) => slot.orgId === orgId);
+    if (count > 1) return taken.findLast((slot) => slot.orgId === orgId);
     // sets are in the order of insertion
-    const [oldest] = kept;
+    const [oldest] = taken;
     return performance.now() - oldest!.takenAt >= SLICE_MS ? oldest : undefined;
   }
 }

@@ -15,7 +15,7 @@ import { SCORE_RUN } from './score-run.service';
 const SLOT_WAIT_MS = 1_000;
 /** Age from which runs that still wait while slots are free have probably lost their job. */
 const LOST_JOB_MS = 5_000;
-/** Number of organizations that can make runs give their slots back at a time. */
+/** Number of organizations for which runs can lose their slots at a time. */
 const WAITING_ORGS_MAX = 10;
 
 /** A claimed run, and its slot in this process. */
@@ -59,7 +59,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
 
   /**
    * Claims the next run, and scores its remaining targets. Waits while this process has no slot for it. Does nothing if no
-   * run waits. Throws `JobHandedBack` if this process stops first, or the run gives its slot back. Throws the errors of the
+   * run waits. Throws `JobHandedBack` if this process stops first, or the run loses its slot. Throws the errors of the
    * job's own run. Logs those of other runs, and hands the job back, because its own run may still wait.
    *
    * @param jobRunId the run of the job, which the current trace belongs to. The next run may be of another organization
@@ -80,7 +80,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
 
   /**
    * Executes runs that no job executes: those of other organizations while the runs of one take all jobs, and those whose job
-   * or worker was lost. Then lets runs give back their slots to organizations that have none. Does not wait for the runs.
+   * or worker was lost. Then takes slots from runs for organizations that have none. Does not wait for the runs.
    */
   executeWaiting(): Promise<void> {
     return this.shutdown.finish(this.takeTurns());

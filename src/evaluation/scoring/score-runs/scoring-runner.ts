@@ -107,13 +107,10 @@ export interface ScoringJob extends ScoringWork {
 /** Receives the result of a target. */
 type OnResult = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
 
-/** Judged targets of other organizations beyond the share of one. Several, because each may wait a minute for a judge that hangs. */
-const OTHERS_JUDGED = 8;
-
 /**
  * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` of one organization in this
- * process. Extra slots are reserved for other organizations. Judges and code have separate limits, so that a hanging judge
- * does not delay code.
+ * process. Each of the organizations that can have runs in this process finds as many slots, so that the hanging judges of
+ * some do not delay others. Judges and code have separate limits, so that a hanging judge does not delay code.
  */
 @Injectable()
 export class ScoringRunner {
@@ -128,8 +125,9 @@ export class ScoringRunner {
     private readonly environment: Environment,
   ) {
     const share = environment.WORKER_CONCURRENCY;
-    this.code = new FairLimiter({ share });
-    this.judges = new FairLimiter({ share, concurrency: share + OTHERS_JUDGED });
+    const concurrency = share * (environment.WORKER_RUNS + 1);
+    this.code = new FairLimiter({ share, concurrency });
+    this.judges = new FairLimiter({ share, concurrency });
   }
 
   /** Tells whether the judge backend of a scorer is configured. Code needs none. */

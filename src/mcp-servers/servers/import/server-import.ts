@@ -99,8 +99,9 @@ class RemoteFiller {
   private url(): { url: string; parts: HiddenParts } {
     const { url: template, variables } = this.remote;
     const queryAt = template.indexOf('?');
+    const secretNames = this.secretNames();
     for (const name of variablesOf(template.split('?')[0]!)) {
-      if (variables.get(name)?.isSecret !== true) continue;
+      if (!secretNames.has(name)) continue;
       const detail = `has the secret variable {${name}} before its query, where searches and logs would show it. Choose another remote.`;
       this.reader.fault(`${this.pointer}/url`, detail);
     }
@@ -117,6 +118,21 @@ class RemoteFiller {
     );
     if (this.reader.faults.length === 0) this.checkUrl(url);
     return { url: queryAt < 0 ? url : withoutQuery(url) + template.slice(queryAt), parts };
+  }
+
+  /**
+   * Returns the names of the variables that are secret, in the URL or in a header, because a body has only one value for each
+   * name.
+   */
+  private secretNames(): ReadonlySet<string> {
+    const { variables, headers } = this.remote;
+    const declared = [variables, ...headers.map((header) => header.variables)].flatMap((inputs) => [
+      ...inputs,
+    ]);
+    return new Set([
+      ...declared.flatMap(([name, { isSecret }]) => (isSecret ? [name] : [])),
+      ...headers.flatMap(({ isSecret, value }) => (isSecret && value !== null ? variablesOf(value) : [])),
+    ]);
   }
 
   /** Checks the filled URL. A fault points to the value that the URL contains verbatim, if there is one. */

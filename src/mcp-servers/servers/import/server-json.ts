@@ -139,7 +139,8 @@ export class ServerJsonReader {
     return {
       description: this.optional(source, 'description', pointer, TEXT_MAX),
       isRequired: source.isRequired === true,
-      isSecret: source.isSecret === true,
+      // a value such as "true" must not turn a secret into a text that is shown
+      isSecret: (source.isSecret ?? false) !== false,
       value: this.optional(source, 'value', pointer, TEXT_MAX),
       default: this.optional(source, 'default', pointer, TEXT_MAX),
       choices: Array.isArray(choices) ? choices.filter((one) => typeof one === 'string') : [],
