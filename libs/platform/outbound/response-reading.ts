@@ -38,7 +38,8 @@ const JOINED_BYTES = 4 * 1024;
 /**
  * Lets the connections of a dispatcher take turns, so that no server blocks the event loop or fills the memory with its responses:
  * neither with many bytes at once, nor with chunks of one byte, each of which takes a microsecond and 200 bytes of memory, nor with
- * informational responses. It replaces methods of undici's parser, because undici has no option for any of this.
+ * informational responses. It replaces methods of undici's parser, because undici has no option for any of this. package.json
+ * therefore names one exact version of undici.
  */
 export function takeTurns(dispatcher: Dispatcher, turns: ReadTurns): void {
   const { kParser, kRunning, kSocket } = require('undici/lib/core/symbols.js') as Record<string, symbol>;
