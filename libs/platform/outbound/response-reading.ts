@@ -71,7 +71,7 @@ class ResponseReading {
     private readonly parser: Parser,
     private readonly socket: Socket,
     private readonly origin: string,
-    /** Tells whether no response is expected. What arrives then is read at once, because it breaks the connection. */
+    /** Tells whether no response is expected. Whatever is received then is read at once, and breaks the connection. */
     private readonly isIdle: () => boolean,
     private readonly turns: ReadTurns,
   ) {
