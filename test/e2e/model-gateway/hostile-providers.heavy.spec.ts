@@ -507,9 +507,9 @@ describe('a request', () => {
   it('is translated if it has 4 MiB of messages, and the process stays responsive', async () => {
     const name = await model({ kind: 'anthropic' });
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hi' }]));
-    const many = Array.from({ length: 43_500 }, (_, at) => ({
+    const many = Array.from({ length: 16_000 }, (_, at) => ({
       role: at % 2 === 0 ? 'user' : 'assistant',
-      content: `message ${at} ${'x'.repeat(50)}`,
+      content: `message ${at} ${'x'.repeat(200)}`,
     }));
     const body = JSON.stringify({ model: name, messages: many });
     expect(body.length).toBeGreaterThan(3.9 * MIB);
@@ -518,21 +518,24 @@ describe('a request', () => {
     expect((await answering).status).toBe(200);
   });
 
-  it('is passed on if it has 4 MiB of empty objects, and so is such a response of 60 MiB', async () => {
+  it('returns 413 if it has 4 MiB of empty objects; tokens and a response of 60 MiB of objects are passed on', async () => {
     const name = await model();
     const empty = (bytes: number): string => `[${'{},'.repeat(bytes / 3)}{}]`;
     const answer = `{"data":${empty(60 * MIB)},"usage":{"prompt_tokens":3}}`;
     provider.answer = (_call, response) => void response.end(answer);
-    const answering = sendRaw('/model/v1/embeddings', `{"model":"${name}","input":${empty(4 * MIB)}}`);
+    const embed = (input: string) => sendRaw('/model/v1/embeddings', `{"model":"${name}","input":${input}}`);
+    expect((await embed(empty(4 * MIB))).status).toBe(413);
+    const answering = embed(`[${'100000,'.repeat(450_000)}1]`);
     expect(await slowestProbe(answering)).toBeLessThan(2_000);
     const { status, text } = await answering;
     expect([status, text === answer]).toEqual([200, true]);
     expect((await usage()).input_tokens).toBe(3);
   });
 
-  it('is passed on with 100,000 levels, and returns 400 if it must be translated', async () => {
+  it('is passed on with 40,000 levels, and returns 400 if it must be translated', async () => {
+    const deep = '['.repeat(40_000) + ']'.repeat(40_000);
     const text = (name: string): string =>
-      `{"model":"${name}","messages":[{"role":"tool","tool_call_id":"1","content":${DEEP}},{"role":"user","content":[null]}]}`;
+      `{"model":"${name}","messages":[{"role":"tool","tool_call_id":"1","content":${deep}},{"role":"user","content":[null]}]}`;
     const own = await sendRaw(COMPLETIONS, text(await model({ capture_content: true })));
     expect(own.status).toBe(200);
     const translated = await sendRaw(COMPLETIONS, text(await model({ kind: 'anthropic' })));
