@@ -16,16 +16,13 @@ const BASE_MIB = 512;
 /** A small heap, so that an attack that exceeds its budget is noticed early. */
 export const SMALL_HEAP = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
 
-/** A service for the tests of a file. It is restarted after an attack that harmed it. */
+/** A service for the tests of a file. It is restarted after an attack that harmed it, or whose memory it keeps. */
 export class SuiteService {
   private database: TestDatabase | undefined;
   private service: AttackedService | undefined;
 
   async get(): Promise<AttackedService> {
-    if (this.service?.isRunning) {
-      await settle(this.service);
-      return this.service;
-    }
+    if (this.service?.isRunning && (await isSettled(this.service))) return this.service;
     await this.close();
     this.database = await createTestDatabase();
     const { url: databaseUrl } = this.database;
@@ -68,9 +65,13 @@ export function itWithstands(suite: SuiteService, attacks: readonly Attack[]): v
   );
 }
 
-/** Waits until the memory of the last attack is free: threads keep it until they end, after up to 10 s without work. */
-async function settle({ service }: AttackedService): Promise<void> {
-  for (let tries = 0; tries < 100 && (await service.memory()) > BASE_MIB * MIB; tries++) await delay(100);
+/** Tells whether the memory of the last attack is free, or is so after a moment. Threads keep theirs until they end. */
+async function isSettled({ service }: AttackedService): Promise<boolean> {
+  for (let tries = 0; tries < 10; tries++) {
+    if ((await service.memory()) < BASE_MIB * MIB) return true;
+    await delay(100);
+  }
+  return false;
 }
 
 /** Expects that the process runs, others are served, memory is within its budget, and all responses are documented. */

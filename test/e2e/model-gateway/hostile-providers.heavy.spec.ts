@@ -509,7 +509,7 @@ describe('a request', () => {
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hi' }]));
     const many = Array.from({ length: 16_000 }, (_, at) => ({
       role: at % 2 === 0 ? 'user' : 'assistant',
-      content: `message ${at} ${'x'.repeat(200)}`,
+      content: `message ${at} ${'x'.repeat(220)}`,
     }));
     const body = JSON.stringify({ model: name, messages: many });
     expect(body.length).toBeGreaterThan(3.9 * MIB);
