@@ -153,7 +153,7 @@ describe('an erasure in evaluation', () => {
 
   it('leaves the scoring of others in a shared session', async () => {
     const [theirs, other] = await Promise.all(
-      ['ada', 'bob'].map((user) => traceOf(user, `of ${user}`, { 'session.id': 'shared' })),
+      ['ada.lovelace', 'bob'].map((user) => traceOf(user, `of ${user}`, { 'session.id': 'shared' })),
     );
     const quotes = await on.evaluator.post('/eval/v1/scorers', {
       workspace_id: on.id,
@@ -174,7 +174,7 @@ describe('an erasure in evaluation', () => {
       `UPDATE score_targets SET session_id = 'shared' WHERE score_run_id = $1`,
       [run.body.score_run_id],
     );
-    await eraseUser('ada');
+    await eraseUser('ada.lovelace');
     expect(await rowsWith('of ada')).toEqual({});
     const targets = await judged.app.database.query(
       `SELECT target_id, is_erased FROM score_targets WHERE score_run_id = $1 ORDER BY target_id = $2`,
@@ -184,7 +184,7 @@ describe('an erasure in evaluation', () => {
   });
 
   it('leaves of a user the numbers of results, and nothing that quotes the user', async () => {
-    const [theirs, other] = [await traceOf('ada', MARKER), await traceOf('bob', 'nothing')];
+    const [theirs, other] = [await traceOf('ada.lovelace', MARKER), await traceOf('bob', 'nothing')];
     const { dataset_id } = await on.dataset();
     const made = await on.post<any>(`/eval/v1/datasets/${dataset_id}/records/from-traces`, {
       trace_ids: [theirs, other],
@@ -231,14 +231,20 @@ describe('an erasure in evaluation', () => {
       by.post('/eval/v1/scores', { workspace_id: on.id, ...fields });
     const given = [
       await post({ trace_id: theirs, scorer_name: 'tone', score: 1, comment: MARKER }),
-      await post({ trace_id: other, scorer_name: 'tone', score: 1, author: 'ada' }),
-      await post({ trace_id: other, scorer_name: 'thumbs', score: 1, source: 'end_user', author: 'ada' }),
+      await post({ trace_id: other, scorer_name: 'tone', score: 1, author: 'ada.lovelace' }),
+      await post({
+        trace_id: other,
+        scorer_name: 'thumbs',
+        score: 1,
+        source: 'end_user',
+        author: 'ada.lovelace',
+      }),
       await post({
         result_id: copy.result_id,
         scorer_name: 'thumbs',
         score: 1,
         source: 'end_user',
-        author: 'ada',
+        author: 'ada.lovelace',
       }),
     ];
     expect(given.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
@@ -263,9 +269,9 @@ describe('an erasure in evaluation', () => {
     expect((await compare()).totals).toMatchObject({ changed_case_count: 1, erased_count: 0 });
     const etag = (await admin.get(`${path}/results/${results[0]!.result_id}`)).headers.get('etag');
 
-    const dry = await eraseUser('ada', true);
+    const dry = await eraseUser('ada.lovelace', true);
     expect(await rowsWith(MARKER)).not.toEqual({});
-    const { kept_responses: _, ...counts } = await eraseUser('ada');
+    const { kept_responses: _, ...counts } = await eraseUser('ada.lovelace');
     expect(counts).toMatchObject({ results: 3, records: 2, scores: 4, annotation_items: 2 });
     expect(dry).toEqual(counts);
     expect((await admin.get(movedPath)).status).toBe(404);
@@ -300,7 +306,7 @@ describe('an erasure in evaluation', () => {
       trace_ids: [other],
     });
     expect(again.body.items[0].status_code).toBe(409);
-    for (const text of [MARKER, 'ada', theirs]) expect(await rowsWith(text)).toEqual({});
+    for (const text of [MARKER, 'ada.lovelace', theirs]) expect(await rowsWith(text)).toEqual({});
   });
 
   const JUDGE = { prompt: 'Is {{output}} good?', output: { type: 'boolean' } };
@@ -318,14 +324,14 @@ describe('an erasure in evaluation', () => {
     until(async () => ['succeeded', 'failed'].includes((await get(run)).run_status));
 
   const REMOVALS: [string, (traceId: string) => Promise<unknown>][] = [
-    ['an erasure', () => eraseUser('ada')],
+    ['an erasure', () => eraseUser('ada.lovelace')],
     ['the deletion of a trace', (traceId) => admin.delete(`/telemetry/v1/traces/${traceId}?force=true`)],
   ];
 
   it.each(REMOVALS)('leaves nothing that scorers said about a trace after %s', async (_, remove) => {
     const reply = { reasoning: MARKER, value: true };
     judged.judge.reply = () => ({ content: JSON.stringify(reply) });
-    const traceId = await traceOf('ada', MARKER);
+    const traceId = await traceOf('ada.lovelace', MARKER);
     const runs = [await score('llm_judge', JUDGE, traceId), await score('code', QUOTING, traceId)];
     for (const run of runs) await ended(run);
     expect(Object.keys(await rowsWith(MARKER))).toEqual(['scores', 'judge_answers', 'target_outcomes']);
@@ -345,7 +351,7 @@ describe('an erasure in evaluation', () => {
       await answered;
       return { content: JSON.stringify({ reasoning: MARKER, value: true }) };
     };
-    const traceId = await traceOf('ada', MARKER);
+    const traceId = await traceOf('ada.lovelace', MARKER);
     const run = await score('llm_judge', JUDGE, traceId);
     await until(() => judge.requests.length > 0);
     await remove(traceId);
@@ -372,14 +378,14 @@ describe('an erasure in evaluation', () => {
     const answer = (item: string, author?: string) =>
       tool.post(`${path}/items/${item}/scores`, { ...key, scores, ...(author && { author }) });
     const sent = [
-      await answer(items[0]!.item_id, 'ada'),
+      await answer(items[0]!.item_id, 'ada.lovelace'),
       await answer(items[0]!.item_id),
-      await answer(items[1]!.item_id, 'ada'),
-      await tool.post(`${path}/next`, { author: 'ada' }),
+      await answer(items[1]!.item_id, 'ada.lovelace'),
+      await tool.post(`${path}/next`, { author: 'ada.lovelace' }),
     ];
     expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    await eraseUser('ada');
-    expect(await rowsWith('ada')).toEqual({});
+    await eraseUser('ada.lovelace');
+    expect(await rowsWith('ada.lovelace')).toEqual({});
     expect(await get(path)).toMatchObject({ item_count: 2, completed_count: 1 });
     const annotators = await on.list<{ scored_count: number }>(`${path}/annotators`);
     expect(annotators.map(({ scored_count }) => scored_count)).toEqual([3]);
