@@ -29,11 +29,12 @@ describe('responses of servers', () => {
   });
   afterAll(() => http.onApplicationShutdown());
 
-  /** Starts a server that answers each request with these bytes. */
-  async function respond(bytes: string): Promise<string> {
+  /** Starts a server that answers each request with these bytes, and then closes the connection if `ends`. */
+  async function respond(bytes: string, ends = false): Promise<string> {
     server = createServer((socket) => {
       sockets.push(socket);
-      socket.on('data', () => socket.write(bytes)).on('error', () => undefined);
+      const answer = (): unknown => (ends ? socket.end(bytes) : socket.write(bytes));
+      socket.on('data', answer).on('error', () => undefined);
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -57,6 +58,24 @@ describe('responses of servers', () => {
     const failed = once(response.body, 'error') as Promise<[Error]>;
     sockets[0]!.resetAndDestroy();
     expect(outboundFailure((await failed)[0])).toBe('unreachable');
+  });
+
+  it.each([2 * BUFFERED, 150_000, 400_000])(
+    'are complete if %d bytes end with their connection before a slow reader has read them',
+    async (bytes) => {
+      const url = await respond(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${'x'.repeat(bytes)}`, true);
+      const response = await get(url);
+      await untilBuffered(response);
+      for (let turns = 0; turns < 20; turns++) await nextTurn();
+      expect((await response.body.text()).length).toBe(bytes);
+    },
+  );
+
+  it('are complete if many end with their connections while they wait for their turns', async () => {
+    const bytes = 3_000_000;
+    const url = await respond(`HTTP/1.0 200 OK\r\n\r\n${'x'.repeat(bytes)}`, true);
+    const read = async (): Promise<number> => (await (await get(url)).body.text()).length;
+    expect(new Set(await Promise.all(Array.from({ length: 32 }, read)))).toEqual(new Set([bytes]));
   });
 
   it('are complete after a reader that was slow', async () => {

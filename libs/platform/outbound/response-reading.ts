@@ -7,6 +7,7 @@ import { undici } from './undici';
 interface Parser {
   /** Null once the connection has closed. */
   readonly ptr: number | null;
+  readonly llhttp: { llhttp_resume(ptr: number): void };
   /** Whether the parser waits for `resume`. */
   paused: boolean;
   onHeadersComplete(status: number, isUpgrade: boolean, keepsAlive: boolean): number;
@@ -110,11 +111,18 @@ class ResponseReading {
       this.isReceiverBusy = false;
       this.continue();
     };
-    // Called when the connection breaks. undici asserts that the parser is not paused, and the process would end.
-    parser.finish = () =>
-      parser.paused || this.isWaitingForTurn
-        ? new (undici().errors.SocketError)('The connection closed before the response was read.')
-        : finish();
+    // Called when the connection ends or breaks. undici asserts that the parser is not paused, and the process would end.
+    parser.finish = () => {
+      const isRead = this.socket.readableEnded;
+      if (!isRead && (parser.paused || this.isWaitingForTurn))
+        return new (undici().errors.SocketError)('The connection closed before the response was read.');
+      if (parser.paused) {
+        // all bytes are parsed, and the body buffers what its receiver has not read
+        parser.llhttp.llhttp_resume(parser.ptr!);
+        parser.paused = false;
+      }
+      return finish();
+    };
   }
 
   private readMore(): void {

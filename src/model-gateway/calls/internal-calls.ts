@@ -12,7 +12,7 @@ import { CallFailure, lostUsageOf, timeoutFailure, unusableAnswer } from './call
 import type { InstalledModel } from './installed-models';
 import { type LearnedLimit, LearnedLimits, type LimitedWork, type RequestOutcome } from './learned-limit';
 import { ModelCaller } from './model-caller';
-import { isCostly, ParsingTurns } from './parsing-turns';
+import { isCostlyInternally, ParsingTurns } from './parsing-turns';
 import { ProviderClient, type ProviderRequest } from './provider-client';
 import { boundOf, completedUsage, mostTokens, UNKNOWN_LIMITS } from './request-bound';
 import { inspect } from './request-translation';
@@ -259,8 +259,9 @@ export class InternalCalls {
         progress,
       });
       const { provider, upstream_model: upstreamModel } = progress.target!; // its answer is not from the cache
-      const parse = (): unknown => (isCostly(bytes) ? undefined : parsed(bytes.toString()));
+      const parse = (): unknown => (isCostlyInternally(bytes) ? undefined : parsed(bytes.toString()));
       const value = await this.turns.run(model.org_id, stop.signal, bytes.length, parse);
+      if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON of usual size');
       return { value, provider, upstreamModel, costUsd };
     } catch (error) {
       if (ended.recorded) call.onLost?.(ended.recorded);

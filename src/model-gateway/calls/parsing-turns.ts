@@ -14,6 +14,8 @@ const SLICE_MS = 1;
 export const CHECKED_MIN = 16 * 1024;
 /** Maximum values of a larger answer, because parsing takes up to 1 microsecond per value. */
 const ANSWER_VALUES_MAX = 20_000;
+/** Maximum values of a larger answer for the service itself, which may have log probabilities or many embeddings. */
+const INTERNAL_VALUES_MAX = 100_000;
 /** Maximum values of a larger request, which may have thousands of messages. */
 const REQUEST_VALUES_MAX = 50_000;
 /** What a number in a list counts: lists of tokens and embeddings are cheap to parse. */
@@ -25,6 +27,10 @@ export const COSTLY = `more than ${ANSWER_VALUES_MAX.toLocaleString('en')} value
 /** Tells whether an answer takes too long to parse for one turn. */
 export const isCostly = (bytes: Buffer): boolean =>
   hasMore(bytes, ANSWER_VALUES_MAX, { maxDepth: MAX_DEPTH, numberWeight: NUMBER_WEIGHT });
+
+/** Tells whether an answer for the service itself takes too long to parse for one turn. */
+export const isCostlyInternally = (bytes: Buffer): boolean =>
+  hasMore(bytes, INTERNAL_VALUES_MAX, { maxDepth: MAX_DEPTH, numberWeight: NUMBER_WEIGHT });
 
 /** Throws 413 for a request that takes too long to parse for one turn. */
 export function checkRequestValues(bytes: Buffer): void {

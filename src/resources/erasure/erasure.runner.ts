@@ -52,8 +52,9 @@ class ErasureLost extends Error {}
 
 /**
  * Runs erasures, a batch at a time. A job only says that an erasure waits: organizations take turns, see
- * `ErasureRepository.claim`, so that one with many large erasures delays the others by seconds. Each batch is one transaction together with its counts and the place to continue, so that
- * a worker that is killed loses at most a batch, and no row is counted twice.
+ * `ErasureRepository.claim`, so that one with many large erasures delays the others by seconds. Each batch is one transaction
+ * together with its counts and the place to continue, so that a worker that is killed loses at most a batch, and no row is
+ * counted twice.
  */
 @Handles(ERASURE)
 export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implements OnApplicationBootstrap {
@@ -148,6 +149,8 @@ export class ErasureRunner extends JobProcessor<{ erasure_id: string }> implemen
       const settledAt = row.created_at.getTime() + this.environment.ERASURE_SETTLE_SECONDS * 1000;
       if (Date.now() < settledAt) throw new ErasureSettling(settledAt - Date.now());
       held.row = { ...row, progress: null };
+      // finds little, and would begin again after it yields
+      held.yieldsAt = Infinity;
       await this.erasePass(held);
     }
     for (let deleted = ITEMS_BATCH; deleted === ITEMS_BATCH;) {

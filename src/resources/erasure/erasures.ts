@@ -52,7 +52,7 @@ export class Erasures {
    */
   async request(tx: Tx, scope: OrgScope, request: ErasureRequest): Promise<ErasureEntity> {
     const { subject, id, workspaceId, filters, isForced, isDryRun = false } = request;
-    if ((await this.erasures.countOpen(tx, scope, OPEN_MAX)) >= OPEN_MAX) {
+    if (subject !== 'org' && (await this.erasures.countOpen(tx, scope, OPEN_MAX)) >= OPEN_MAX) {
       const detail = `${OPEN_MAX} erasures of your organization have not ended. Try again when some have succeeded.`;
       throw problem.rateLimited(detail, RETRY_AFTER_SECONDS);
     }

@@ -57,8 +57,8 @@ const contentOfEvent = (name: string | null): Content | undefined => {
 };
 
 /**
- * Masks the records of one export in place, in steps of a few milliseconds, before anything is read from them: all texts except identifiers, and names that
- * are not written by people, such as those of metrics.
+ * Masks the records of one export in place, in steps of a few milliseconds, before anything is read from them: all texts
+ * except identifiers, and names that are not written by people, such as those of metrics.
  */
 export class RecordMasker {
   /** The parts that records share. */
